@@ -77,7 +77,7 @@ class UsersPod(KubernetesPod):
 
     @property
     def kept_to(self) -> tuple[int, ...]:
-        """Those of the testbed file: without a static policy its cpuset is wider, and a kubelet rewrites it."""
+        """Those of the testbed file: without a static policy its cpuset is wider, and the kubelet's."""
         return cpu_list(self._spec.cpus)
 
     def _process(self, container: str, *, within_s: float = 5.0) -> dict[str, JsonValue]:

@@ -1,9 +1,9 @@
 """Whether what a deployment is made of still stands: its pods, other programs, interfaces and links.
 
 A pod that dies while a trial runs looks like a device that loses every frame, and so does a cable that is
-pulled and put back. A pod whose cpuset somebody else has rewritten runs on CPUs that are not its own, and its
-figures are none of them. This evidence is independent of the counts: the trial's fault is stated, whatever was
-lost (a trial with a fault is never a bound).
+pulled and put back. A pod whose cpuset somebody else has rewritten runs on CPUs that are not its own. This
+evidence is independent of the counts: the trial's fault is stated, whatever was lost (a trial with a fault is
+never a bound).
 """
 
 from __future__ import annotations

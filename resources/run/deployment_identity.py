@@ -113,7 +113,7 @@ def of_cluster(changes: tuple[Change, ...]) -> tuple[tuple[Change, ...], tuple[C
             names.add(parts[2])
     if not names:
         return (), changes
-    theirs, others = [], []
+    theirs, others = list[Change](), list[Change]()
     for change in changes:
         _, _, path = change.path.partition(": ")
         of_nic = path.startswith("nic/") and path.split("/")[1] in {*names, "interfaces"}

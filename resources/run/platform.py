@@ -200,8 +200,8 @@ class PlatformGuard:
             self._told_of_cluster = True
             names = ", ".join(sorted({one.path.split("/")[1] for one in theirs if ": nic/" in one.path}))
             self._note(
-                "between two deployments the machine's interfaces change with the pods that your cluster makes "
-                f"and removes ({names}): told once, each change is in platform.json"
+                "between two deployments interfaces of the machine come and go with pods of your cluster "
+                f"({names}): told once, each change is in platform.json"
             )
         return others
 

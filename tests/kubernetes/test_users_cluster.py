@@ -17,13 +17,14 @@ from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).with_name("bmwg")
-# What a run does with somebody's cluster, as far as its pods go.
+# What a run does with somebody's cluster, as far as its pods go; DOES is what it does with one that stands.
 RUNNER = """
 import json, sys
 from pathlib import Path
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
+from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])
@@ -33,7 +34,7 @@ spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False,
 try:
     with NamespaceNode("dut1") as node, runtime.standing({"dut1": node}, cpus="1"):
         with runtime.made(node, spec) as pod:
-            print(json.dumps({"record": runtime.describe(), "pod": pod.describe(), "said": pod.said()}))
+            DOES
 except ToolkitError as error:
     print(json.dumps({"refused": error.error_id, "found": error.found}))
 """
@@ -58,10 +59,27 @@ def inside(node, *words):
     return ["nsenter", f"--net=/proc/{node.pid}/ns/net", *map(str, words)]
 
 
-def run(node, folder, options):
+DESCRIBES = 'print(json.dumps({"record": runtime.describe(), "pod": pod.describe(), "said": pod.said()}))'
+RESTARTS = """
+            from bmwg.drivers.nodes import cpu_placement
+            from bmwg.drivers.ports import interfaces, routing
+            pod.inside(routing.add_bridge, bridge="net0")  # as what the run attaches to the pod's network
+            def seen():
+                links = {one["name"]: one["up"] for one in pod.inside(interfaces.listing)}
+                threads = pod.node.call(cpu_placement.threads, cgroup=pod.describe()["cgroup"])
+                cpus = sorted({cpu for one in threads for cpu in one["cpus"]})
+                container = pods.container_id(pod._found)
+                return {"pid": pod.pid, "container": container, "links": links, "cpus": cpus}
+            before = seen()
+            told = pod.restart()
+            print(json.dumps({"told": told, "before": before, "after": seen(), "fault": pod.fault()}))
+"""
+
+
+def run(node, folder, options, does=DESCRIBES):
     """Do what a run does with the cluster; returns what it told."""
     done = subprocess.run(
-        inside(node, sys.executable, "-c", RUNNER, folder, json.dumps(options)),
+        inside(node, sys.executable, "-c", RUNNER.replace("DOES", does.strip()), folder, json.dumps(options)),
         capture_output=True,
         text=True,
         timeout=180,
@@ -94,6 +112,22 @@ def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
     assert "token" not in ledger
 
 
+def test_a_restarted_container_has_the_pods_network_as_the_run_left_it_and_its_cpus(
+    runtime, node, user, tmp_path
+):
+    file = user(block(ROLE))
+    options = {"kubeconfig": str(file), "context": "lab", "image": PAUSE_IMAGE}
+    told = run(node, tmp_path, options, RESTARTS)
+    before, after = told["before"], told["after"]
+    assert before["container"] != after["container"]
+    assert before["pid"] != after["pid"]
+    assert told["told"]["began_ns"] < told["told"]["ended_ns"]
+    assert after["links"] == before["links"]
+    assert (after["links"]["eth0"], after["links"]["net0"]) == (False, True)
+    assert after["cpus"] == before["cpus"] == [1]
+    assert told["fault"] is None
+
+
 @pytest.mark.parametrize("lacking", ["namespaces", "pods", "pods/log", "nodes"])
 def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, user, tmp_path, lacking):
     role = block(ROLE)
@@ -106,14 +140,14 @@ def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, use
     assert namespaces(runtime) == before
 
 
-def command_of(node, folder, file, *words, **options):
+def command_of(node, folder, file, *words, suite="containerized", **options):
     """Return the command that runs a suite with pods of the cluster between the tester's ports."""
     testbed = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())
     testbed["pods"] |= block("pods:")["pods"]
     testbed["pods"]["options"] |= {"kubeconfig": str(file), "image": PAUSE_IMAGE, **options}
     named = folder / "mine.yaml"
     named.write_text(yaml.safe_dump(testbed))
-    command = [PROGRAM, "run", ROOT / "testcases" / "containerized", "--testbed", named, *words]
+    command = [PROGRAM, "run", ROOT / "testcases" / suite, "--testbed", named, *words]
     return inside(node, *command, "--results", folder / "results")
 
 
@@ -187,3 +221,14 @@ def test_what_is_no_machine_of_the_cluster_is_said_so(runtime, node, user, tmp_p
     told = answers(made)
     assert {one["type"] for one in told} == {"not_assessed"}, said
     assert all("KUBE-13" in one["reason"] for one in told)
+
+
+def test_a_container_is_reset_amid_frames_as_rfc_6201_asks(runtime, node, user, tmp_path):
+    file = user(block(ROLE))
+    words = command_of(
+        node, tmp_path, file, "--network", "bridge", "--test", "R2544-RESET-1.3", suite="rfc2544"
+    )
+    _, said = done(words, tmp_path)
+    (made,) = (tmp_path / "results").glob("2*")
+    told = answers(made)
+    assert "reset_container" in {one["metric"] for one in told}, said

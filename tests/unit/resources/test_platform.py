@@ -333,7 +333,7 @@ def test_a_run_that_goes_on_holds_its_forms_against_those_of_its_first_part(made
 
 
 def test_interfaces_of_a_users_cluster_are_told_of_once_and_recorded_each_time(made):
-    """They come and go with the pods that the cluster makes for the run, where the runner is on its machine."""
+    """They come and go with the pods that the cluster makes for the run, on the machine that is watched."""
     pods = {"pod": {"own_network": {"interfaces": ["eth0"], "state": "down while it is measured"}}}
     machine = made.place.machine["fields"]
 
