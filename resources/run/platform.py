@@ -198,7 +198,8 @@ class PlatformGuard:
             self._platform.note_drift(None, (), [_as_json(change) for change in theirs])
         if theirs and not self._told_of_cluster:
             self._told_of_cluster = True
-            names = ", ".join(sorted({one.path.split("/")[1] for one in theirs if ": nic/" in one.path}))
+            paths = [one.path.split("/") for one in theirs if ": nic/" in one.path]
+            names = ", ".join(sorted({path[1] for path in paths if len(path) > 2}))
             self._note(
                 "between two deployments interfaces of the machine come and go with pods of your cluster "
                 f"({names}): told once, each change is in platform.json"

@@ -140,14 +140,14 @@ def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, use
     assert namespaces(runtime) == before
 
 
-def command_of(node, folder, file, *words, suite="containerized", **options):
+def command_of(node, folder, file, *words, **options):
     """Return the command that runs a suite with pods of the cluster between the tester's ports."""
     testbed = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())
     testbed["pods"] |= block("pods:")["pods"]
     testbed["pods"]["options"] |= {"kubeconfig": str(file), "image": PAUSE_IMAGE, **options}
     named = folder / "mine.yaml"
     named.write_text(yaml.safe_dump(testbed))
-    command = [PROGRAM, "run", ROOT / "testcases" / suite, "--testbed", named, *words]
+    command = [PROGRAM, "run", ROOT / "testcases" / "containerized", "--testbed", named, *words]
     return inside(node, *command, "--results", folder / "results")
 
 
@@ -221,14 +221,3 @@ def test_what_is_no_machine_of_the_cluster_is_said_so(runtime, node, user, tmp_p
     told = answers(made)
     assert {one["type"] for one in told} == {"not_assessed"}, said
     assert all("KUBE-13" in one["reason"] for one in told)
-
-
-def test_a_container_is_reset_amid_frames_as_rfc_6201_asks(runtime, node, user, tmp_path):
-    file = user(block(ROLE))
-    words = command_of(
-        node, tmp_path, file, "--network", "bridge", "--test", "R2544-RESET-1.3", suite="rfc2544"
-    )
-    _, said = done(words, tmp_path)
-    (made,) = (tmp_path / "results").glob("2*")
-    told = answers(made)
-    assert "reset_container" in {one["metric"] for one in told}, said

@@ -354,8 +354,7 @@ def test_interfaces_of_a_users_cluster_are_told_of_once_and_recorded_each_time(m
         assert deployed(f"d-{number}", pods, goes_on=number == 3) == ()  # a cell that goes on stands, too
     told = [text for text in made.told if "between two deployments" in text]
     assert len(told) == 1
-    assert "cni0" in told[0]
-    assert "veth000001" in told[0]
+    assert "(cni0, veth000001, veth000002)" in told[0]
     assert [entry["outcomes"] for entry in made.written.data["drift"]] == [(), ()]
     cluster_has("veth000004", **{"vm.swappiness": "1"})
     deployed("e-4", {})  # its pod went with the deployment before
