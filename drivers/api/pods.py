@@ -77,6 +77,7 @@ class Pod(CallsInside, Protocol):
     arguments where the pod's were to be told at its start; `said` gives the last lines of its output.
     `start_steps_ns` says when its start came to each step, by name, in ns of the runner's monotonic clock,
     `end_steps_ns` the same of its removal, once it is gone.
+    `kept_to` are the CPUs that its threads were told to keep to, where no cpuset of ours does so (else none).
     `restart` ends the container and starts it anew in the pod's own network namespace, and returns
     `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function on the node in that
     namespace. `sample` is what its processes use, `fault` why its first process no longer runs,
@@ -96,6 +97,8 @@ class Pod(CallsInside, Protocol):
     def end_steps_ns(self) -> Mapping[str, int]: ...
     @property
     def image(self) -> str: ...
+    @property
+    def kept_to(self) -> tuple[int, ...]: ...
     @property
     def netns_path(self) -> str: ...
     @property

@@ -38,6 +38,7 @@ from bmwg.drivers.kubernetes import (
     policies,
     programs,
     record,
+    run_namespace,
     services,
     users_node,
 )
@@ -59,6 +60,7 @@ UNDO_KIND = "kubernetes_namespace"
 _UNKNOWN = Missing(what="", reason="not asked yet", mend="")
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
+_FAILED_REMOVED_S = 20.0  # choice: of one that failed, as its node may be lost
 _EMBEDDED = "options: {cluster: embedded} in `pods` of the testbed file"
 
 
@@ -218,13 +220,13 @@ class KubernetesRuntime:
     def _namespace(self, access: Access) -> Iterator[None]:
         """Make the run's namespace; on the user's cluster remove it on leaving, its undo in the ledger."""
         if self.owns_cluster:
-            pods.make_namespace(self.api, self.namespace, self._token)
+            run_namespace.make(self.api, self.namespace, self._token)
             yield
             return
         undo: dict[str, JsonValue] = {"access": access.data(), "name": self.namespace, "owner": self._token}
-        remove = partial(pods.remove_namespace, **undo)
+        remove = partial(run_namespace.remove, **undo)
         with undone(self._undo, UNDO_KIND, {"kind": "local"}, remove, **undo):
-            pods.make_namespace(self.api, self.namespace, self._token)
+            run_namespace.make(self.api, self.namespace, self._token)
             yield
 
     def describe(self) -> Mapping[str, JsonValue]:
@@ -267,8 +269,8 @@ class KubernetesRuntime:
                 yield pod
         except BaseException:
             self._left[spec.pod_id] = [name for name, _ in by_kubelet]
-            with suppress(ToolkitError):
-                self._clear()
+            with suppress(ToolkitError):  # the next pod waits for its end as long as it takes
+                self._clear(within_s=_FAILED_REMOVED_S)
             raise
         self._left[spec.pod_id] = [name for name, _ in by_kubelet]
         pod.gone(self._clear()[spec.pod_id])
@@ -306,7 +308,7 @@ class KubernetesRuntime:
             found += [f"{name}/{one}" for one in records]
         return found
 
-    def _clear(self) -> dict[str, pods.Ends]:
+    def _clear(self, *, within_s: float = _REMOVED_S) -> dict[str, pods.Ends]:
         """Remove the pods that are no longer wanted. Raises DriverError KUBE-41.
 
         One that stays holds its CPU and its interfaces: another pod would wait for them in vain, or be seen
@@ -314,7 +316,7 @@ class KubernetesRuntime:
         """
         ended = {}
         for name, networks in list(self._left.items()):
-            ended[name] = pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
+            ended[name] = pods.remove(self.api, self.namespace, name, networks, within_s=within_s)
             del self._left[name]
         return ended
 

@@ -39,6 +39,11 @@ class OfPods(CallsInside):
         return f"/proc/{self.pid}/ns/net"
 
     @property
+    def kept_to(self) -> tuple[int, ...]:
+        """None beside those of its cpuset, which is the run's."""
+        return ()
+
+    @property
     def entry(self) -> dict[str, JsonValue]:
         """Its first process, as `pod_programs` takes it."""
         return {"pid": self.pid, "start_ticks": self.start_ticks}

@@ -360,39 +360,3 @@ def left(api: Cluster, namespace: str, owner: str) -> list[str]:
         listed = api.get(path, labelSelector=f"{OWNER_LABEL}={owner}") or {}
         found += [f"{kind}/{item['metadata']['name']}" for item in listed.get("items", [])]
     return found
-
-
-def make_namespace(api: Cluster, name: str, owner: str) -> None:
-    """Make the run's namespace; refuse one of that name that is not the run's (TestbedError KUBE-20)."""
-    there = api.get(f"/api/v1/namespaces/{name}")
-    if there is not None and (there["metadata"].get("labels") or {}).get(OWNER_LABEL) != owner:
-        raise TestbedError(
-            "KUBE-20",
-            f"namespace {name}",
-            expected="none, or the run's own",
-            found="somebody else's",
-            hint="nothing was made",
-        )
-    api.apply(f"/api/v1/namespaces/{name}", manifest.namespace(name, owner))
-
-
-def remove_namespace(*, access: dict[str, JsonValue], name: str, owner: str, within_s: float = 60.0) -> bool:
-    """Remove a run's namespace with all in it, and wait for it; never one of somebody else. Idempotent.
-
-    This is an undo of the ledger's: it runs where the kubeconfig is. Raises DriverError KUBE-41.
-    """
-    from bmwg.drivers.kubernetes.access import Access
-
-    with Cluster(Access(**access), within_s=within_s) as api:
-        there = api.get(f"/api/v1/namespaces/{name}")
-        if there is None or (there["metadata"].get("labels") or {}).get(OWNER_LABEL) != owner:
-            return False
-        api.delete(f"/api/v1/namespaces/{name}")
-        end_s = time.monotonic() + within_s
-        while api.get(f"/api/v1/namespaces/{name}") is not None:
-            if time.monotonic() > end_s:
-                raise DriverError(
-                    "KUBE-41", f"namespace {name}", expected=f"gone within {within_s:g} s", found="there"
-                )
-            time.sleep(0.2)
-    return True

@@ -96,20 +96,22 @@ def _cgroup_of(text: str, container: str) -> str:
 def keep_to(*, cgroup: str, cpus: list[int]) -> list[int]:
     """Node function: have a container's threads run on these CPUs alone; returns those that it was given.
 
-    Nothing is changed where it was not given all of them.
+    Nothing is changed where it was not given all of them; a thread that a program has put on some of these
+    stays there.
     """
-    given = set[int]()
-    tasks = []
+    wanted = set(cpus)
+    tasks: dict[int, set[int]] = {}
     for pid in cgroups.members(cgroup):
         with contextlib.suppress(OSError):
-            tasks += [int(task) for task in os.listdir(f"/proc/{pid}/task")]
-    for task in tasks:
-        with contextlib.suppress(OSError):
-            given |= os.sched_getaffinity(task)
-    if set(cpus) <= given:
-        for task in tasks:
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(task, cpus)
+            for task in map(int, os.listdir(f"/proc/{pid}/task")):
+                with contextlib.suppress(OSError):  # it may have ended meanwhile
+                    tasks[task] = os.sched_getaffinity(task)
+    given = set[int]().union(*tasks.values())
+    if wanted <= given:
+        for task, has in tasks.items():
+            if not has <= wanted:
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(task, has & wanted or wanted)
     return sorted(given)
 
 

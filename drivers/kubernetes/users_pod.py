@@ -32,9 +32,9 @@ class UsersPod(KubernetesPod):
     def networked(self, networks: Sequence[PodNetwork]) -> Iterator[None]:
         """Find the pod on its machine and attach these networks; detach them on leaving.
 
-        Raises TestbedError KUBE-14, KUBE-15, and what attaching raises.
+        Raises TestbedError KUBE-15 and KUBE-14, in this order before anything of the pod is changed, and what
+        attaching raises.
         """
-        self.found()
         if (self._found.get("spec") or {}).get("hostNetwork"):
             raise TestbedError(
                 "KUBE-15",
@@ -42,7 +42,9 @@ class UsersPod(KubernetesPod):
                 expected="a network namespace of its own",
                 found="hostNetwork, which the run did not ask for",
             )
+        self._seek()
         self.node.call(users_node.require_own_namespace, pid=self.pid)
+        self._keep()
         self._own_network = self.inside(users_node.cut_off, settings=bundle.forwarding(self._spec))
         with ExitStack() as stack:
             began_ns = time.monotonic_ns()
@@ -52,18 +54,31 @@ class UsersPod(KubernetesPod):
 
     def found(self) -> None:
         """Find its container's first process, and have it keep to the CPUs of the testbed file."""
+        self._seek()
+        self._keep()
+
+    def _seek(self) -> None:
         self._container = self._process(pods.container_id(self._found))
         self.pid, self.start_ticks = self._container["pid"], self._container["start_ticks"]
-        wanted = list(cpu_list(self._spec.cpus))
-        given = self.node.call(users_node.keep_to, cgroup=self._container["cgroup"], cpus=wanted)
-        if not set(wanted) <= set(given):
+
+    def _keep(self, *, again: bool = False) -> None:
+        """Have it keep to its CPUs; `again`: its program runs already, and may use fewer of them."""
+        wanted = set(self.kept_to)
+        told = self.node.call(users_node.keep_to, cgroup=self._container["cgroup"], cpus=sorted(wanted))
+        given = set(told)
+        if not wanted <= given and not (again and given <= wanted):
             raise TestbedError(
                 "KUBE-14",
                 f"CPUs of pod {self.pod_id} on the user's cluster",
                 expected=f"those of `pods.cpus`: {self._spec.cpus}",
-                found=f"the kubelet gave it {','.join(map(str, given))}",
+                found=f"the kubelet gave it {','.join(map(str, told))}",
                 hint="name these in `pods.cpus`, or reserve others (reservedSystemCPUs of the kubelet)",
             )
+
+    @property
+    def kept_to(self) -> tuple[int, ...]:
+        """Those of the testbed file: without a static policy its cpuset is wider, and the kubelet's."""
+        return cpu_list(self._spec.cpus)
 
     def _process(self, container: str, *, within_s: float = 5.0) -> dict[str, JsonValue]:
         end_s = time.monotonic() + within_s
@@ -82,7 +97,8 @@ class UsersPod(KubernetesPod):
     def restart(self) -> dict[str, JsonValue]:
         """Kill the container and wait until the kubelet has started another, which keeps to the same CPUs."""
         told = super().restart()
-        self.found()
+        self._seek()
+        self._keep(again=True)
         return told
 
     def gone(self, ends: pods.Ends) -> None:

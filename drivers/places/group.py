@@ -23,7 +23,7 @@ from bmwg.drivers.api.instance import (
     Sample,
 )
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.kubernetes import image, pods, programs, record
+from bmwg.drivers.kubernetes import image, pods, programs, record, run_namespace
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import MEND
 from bmwg.drivers.kubernetes.batch import LABEL
@@ -194,7 +194,7 @@ class KubernetesHosting:
                 )
             )
             self._api = stack.enter_context(Cluster(self._made.access))
-            pods.make_namespace(self._api, self._namespace, self._place.token)
+            run_namespace.make(self._api, self._namespace, self._place.token)
             told = record.cluster(self._api, self._made, {})
             self._told = {key: value for key, value in told.items() if key != "took_s"}  # differ each time
             self._stack = stack.pop_all()

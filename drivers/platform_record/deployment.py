@@ -309,6 +309,13 @@ def take_row(row: Row) -> dict[str, dict[str, JsonValue]]:
     return {node.name: node.call(collect.collect, scope="network") for node in nodes}
 
 
+def on_users_cluster(evidence: JsonValue) -> bool:
+    """Tell whether a deployment has a pod that the user's cluster made, with an interface of that one's."""
+    if isinstance(evidence, Mapping):
+        return "own_network" in evidence or any(map(on_users_cluster, evidence.values()))
+    return isinstance(evidence, list | tuple) and any(map(on_users_cluster, evidence))
+
+
 def drawn_names(
     evidence: Mapping[str, Any], records: Mapping[str, Mapping[str, JsonValue]] | None = None
 ) -> dict[str, str]:

@@ -46,7 +46,7 @@ KINDS: dict[str, Kind] = {
     "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
     "native_cgroup": Kind(function="bmwg.drivers.containers.native_cgroup:remove", in_node=False),
     "cgroup_controllers": Kind(function="bmwg.drivers.nodes.cgroups:hold_back", in_node=False),
-    "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
+    "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.run_namespace:remove", in_node=False),
     "kubernetes_cordon": Kind(function="bmwg.drivers.kubernetes.nodes:uncordon", in_node=True),
     "cloud": Kind(function="bmwg.drivers.openstack.node:remove", in_node=False),
     "domain": Kind(function="bmwg.drivers.machines.libvirt_machine:remove", in_node=False),

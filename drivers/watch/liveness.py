@@ -1,8 +1,9 @@
 """Whether what a deployment is made of still stands: its pods, other programs, interfaces and links.
 
 A pod that dies while a trial runs looks like a device that loses every frame, and so does a cable that is
-pulled and put back. This evidence is independent of the counts: the trial's fault is stated, whatever was
-lost (a trial with a fault is never a bound).
+pulled and put back. A pod whose cpuset somebody else has rewritten runs on CPUs that are not its own. This
+evidence is independent of the counts: the trial's fault is stated, whatever was lost (a trial with a fault is
+never a bound).
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ class Liveness:
             except ToolkitError as error:
                 return f"node {name} is lost: {error.found or error.what}"
             for pod, seen in before["pods"].items():
-                found = now["pods"].get(pod, {"alive": False, "interfaces": []})
+                found = now["pods"].get(pod, {"alive": False, "interfaces": [], "cpus": []})
                 if not found["alive"]:
                     return f"pod {pod} on node {name} has ended"
+                mine = self._bed.pods[pod].kept_to if pod in self._bed.pods else ()
+                if strayed := sorted(set(found["cpus"]) - set(mine or seen["cpus"])):
+                    told = ",".join(map(str, strayed))
+                    return f"threads of pod {pod} on node {name} may run on CPUs that are not its own: {told}"
                 if gone := sorted(set(seen["interfaces"]) - set(found["interfaces"])):
                     return f"interface {gone[0]} of pod {pod} on node {name} is gone"
             for program, alive in now["programs"].items():
@@ -89,13 +94,15 @@ class Liveness:
 def observe(*, pods: Mapping[str, list[int]], programs: Mapping[str, list[int]]) -> dict[str, JsonValue]:
     """Node function: interfaces by name with index and state, and of each pod and program whether it lives.
 
+    Of a pod also its interfaces, and on which CPUs the threads of its first process may run.
+
     Both map a name to the pid and start time (clock ticks since boot) of its process, a pod's first one. Of
     an interface its index, whether it is enabled, and how often it has lost its carrier.
     """
     return {
         "interfaces": {name: seen for name in os.listdir(_SYS_NET) if (seen := _interface(name))},
         "pods": {
-            pod: {"alive": process.same(pid, ticks), "interfaces": _interfaces_of(pid)}
+            pod: {"alive": process.same(pid, ticks), "interfaces": _interfaces_of(pid), "cpus": _cpus_of(pid)}
             for pod, (pid, ticks) in pods.items()
         },
         "programs": {name: process.same(pid, ticks) for name, (pid, ticks) in programs.items()},
@@ -118,3 +125,13 @@ def _interfaces_of(pid: int) -> list[str]:
         lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
         return [line.partition(":")[0].strip() for line in lines]
     return []
+
+
+def _cpus_of(pid: int) -> list[int]:
+    """On which CPUs the threads of a process may run; none of one that has ended."""
+    found = set[int]()
+    with contextlib.suppress(OSError):
+        for task in map(int, os.listdir(f"/proc/{pid}/task")):
+            with contextlib.suppress(OSError):  # it may have ended meanwhile
+                found |= os.sched_getaffinity(task)
+    return sorted(found)

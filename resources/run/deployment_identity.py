@@ -15,6 +15,7 @@ _OF_A_PORT = (
     "port_settings",
     "promiscuous",
 )  # a deployment may make a bridge's port of a node's NIC
+_NOT_THERE = "(not in the record)"  # as `drift` says it
 Records = Mapping[str, Mapping[str, JsonValue]]
 Normal = dict[str, dict[str, JsonValue]]
 
@@ -94,6 +95,31 @@ def between_looks(before: Records, after: Records) -> tuple[Change, ...]:
 def at_place(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Changes with the place before their path."""
     return tuple(replace(change, path=f"{place}: {change.path}") for change in changes)
+
+
+def of_cluster(changes: tuple[Change, ...]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+    """Part what changed between two deployments: what comes and goes with pods that a cluster makes on the
+    machine, and the rest.
+
+    These are interfaces that one of the two looks lacks, bridges that have other ports, their routes.
+    """
+    names = set()
+    for change in changes:
+        _, _, path = change.path.partition(": ")
+        parts = path.split("/")
+        if parts[0] == "nic" and _NOT_THERE in (change.before, change.after):
+            names.add(parts[1])
+        if path.startswith("datapath/bridges/"):
+            names.add(parts[2])
+    if not names:
+        return (), changes
+    theirs, others = list[Change](), list[Change]()
+    for change in changes:
+        _, _, path = change.path.partition(": ")
+        of_nic = path.startswith("nic/") and path.split("/")[1] in {*names, "interfaces"}
+        forwards = path.startswith(("datapath/bridges/", "datapath/routes"))
+        (theirs if of_nic or forwards else others).append(change)
+    return tuple(theirs), tuple(others)
 
 
 def between_deployments(before: Normal, after: Normal, own: Collection[str]) -> tuple[Change, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.platform_record.doctor import examine
 from bmwg.drivers.testbed.file import SIMULATED, Testbed
@@ -29,6 +30,7 @@ from bmwg.resources.run.deployment_identity import (
     between_deployments,
     between_looks,
     normal_form,
+    of_cluster,
 )
 
 MACHINE = "machine"
@@ -78,6 +80,8 @@ class PlatformGuard:
         self._unjudged: tuple[Change, ...] = ()  # of a deployment that broke before the last look at it
         self._staying = frozenset(staying)
         self._last: Normal = {}  # of nodes that stay, at the last look
+        self._by_cluster = False  # whether the last deployment had a pod that the user's cluster made
+        self._told_of_cluster = False
         for deployment_id, places in (earlier or {}).get("records", {}).items():
             self._remember(deployment_id, places, earlier or {})
 
@@ -166,7 +170,7 @@ class PlatformGuard:
     ) -> _Deployed:
         machine, records = self._look("watch"), take()
         normal = normal_form(records, evidence)
-        since = (*self._since(machine), *self._since_on_nodes(normal))
+        since = self._beside_clusters((*self._since(machine), *self._since_on_nodes(normal)), evidence)
         if goes_on:
             since += self._unjudged
         elif since:
@@ -182,6 +186,25 @@ class PlatformGuard:
             self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
         self._deployed = _Deployed(deployment_id, take, records, changes, since if goes_on else ())
         return self._deployed
+
+    def _beside_clusters(self, since: tuple[Change, ...], evidence: Mapping[str, Any]) -> tuple[Change, ...]:
+        """Return what changed beside what comes and goes with the pods of the user's cluster.
+
+        That is recorded each time, told once a run, and touches no answer: the pod is the deployment's.
+        """
+        before, self._by_cluster = self._by_cluster, record_of.on_users_cluster(evidence)
+        theirs, others = of_cluster(since) if before or self._by_cluster else ((), since)
+        if theirs:
+            self._platform.note_drift(None, (), [_as_json(change) for change in theirs])
+        if theirs and not self._told_of_cluster:
+            self._told_of_cluster = True
+            paths = [one.path.split("/") for one in theirs if ": nic/" in one.path]
+            names = ", ".join(sorted({path[1] for path in paths if len(path) > 2}))
+            self._note(
+                "between two deployments interfaces of the machine come and go with pods of your cluster "
+                f"({names}): told once, each change is in platform.json"
+            )
+        return others
 
     def _since(self, machine: Mapping[str, JsonValue]) -> tuple[Change, ...]:
         """What changed on the machine since the last look."""

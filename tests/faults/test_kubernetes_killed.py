@@ -60,8 +60,8 @@ CLEANUP = """
 import json, sys
 from pathlib import Path
 from bmwg.drivers.undo import ledger
-from bmwg.drivers.kubernetes import client, pods
-pods.remove_namespace.__kwdefaults__["within_s"] = float(sys.argv[2])
+from bmwg.drivers.kubernetes import client, run_namespace
+run_namespace.remove.__kwdefaults__["within_s"] = float(sys.argv[2])
 run = Path(sys.argv[1])
 print(json.dumps(ledger.cleanup(run, index_dir=run / "index")))
 """

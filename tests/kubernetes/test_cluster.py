@@ -11,7 +11,7 @@ import pytest
 from bmwg.drivers.api.protocols import Attachment, PodNetwork
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
-from bmwg.drivers.kubernetes import attachments, pods
+from bmwg.drivers.kubernetes import attachments, pods, run_namespace
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.network.cni_network import CniNetwork
@@ -245,7 +245,7 @@ def test_a_user_without_rights_is_told_which_before_anything_is_made(runtime, no
         assert refused.value.error_id == "KUBE-22"
         assert "create pods" in refused.value.found
         with pytest.raises(TestbedError) as refused:
-            pods.make_namespace(api, "bmwg-none", "t")
+            run_namespace.make(api, "bmwg-none", "t")
         assert refused.value.error_id == "KUBE-22"
     runtime.api.allowed((*RIGHTS, *POD_RIGHTS))
 
@@ -294,13 +294,13 @@ def test_on_the_users_cluster_all_is_in_the_runs_namespace_and_goes_with_it(runt
         entry = mine.before(
             "kubernetes_namespace", {"kind": "local"}, access=access.data(), name=name, owner="mine"
         )
-        pods.make_namespace(api, name, "mine")
+        run_namespace.make(api, name, "mine")
         assert set(everything(api)) - set(before) >= {f"namespace/{name}"}
         assert all(name in one for one in set(everything(api)) - set(before))
         mine.undo(entry)
         assert everything(api) == before
         mine.undo_all()
-        assert pods.remove_namespace(access=access.data(), name=name, owner="mine") is False
+        assert run_namespace.remove(access=access.data(), name=name, owner="mine") is False
 
 
 def test_a_namespace_of_somebody_else_is_never_removed(runtime):
@@ -310,10 +310,10 @@ def test_a_namespace_of_somebody_else_is_never_removed(runtime):
             "/api/v1/namespaces/theirs",
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "theirs"}},
         )
-        assert pods.remove_namespace(access=access.data(), name="theirs", owner="t") is False
+        assert run_namespace.remove(access=access.data(), name="theirs", owner="t") is False
         assert api.get("/api/v1/namespaces/theirs") is not None
         with pytest.raises(TestbedError):
-            pods.make_namespace(api, "theirs", "t")
+            run_namespace.make(api, "theirs", "t")
         api.delete("/api/v1/namespaces/theirs")
 
 

@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.kubernetes import users_rights
+from tests.kubernetes.users_rights import ROLE, block
 
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "my-cluster.md"
 PROGRAM = Path(sys.executable).with_name("bmwg")
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-# What a run does with somebody's cluster, as far as its pods go.
+# What a run does with somebody's cluster, as far as its pods go; DOES is what it does with one that stands.
 RUNNER = """
 import json, sys
 from pathlib import Path
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
+from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])
@@ -33,53 +34,24 @@ spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False,
 try:
     with NamespaceNode("dut1") as node, runtime.standing({"dut1": node}, cpus="1"):
         with runtime.made(node, spec) as pod:
-            print(json.dumps({"record": runtime.describe(), "pod": pod.describe(), "said": pod.said()}))
+            DOES
 except ToolkitError as error:
     print(json.dumps({"refused": error.error_id, "found": error.found}))
 """
-
-
-def block(beginning):
-    """Return the guide's indented block that begins so, as YAML."""
-    lines = GUIDE.read_text("utf-8").splitlines()
-    first = next(number for number, line in enumerate(lines) if line == f"    {beginning}")
-    end = next(number for number in range(first, len(lines)) if not lines[number].startswith("    "))
-    return yaml.safe_load("\n".join(line[4:] for line in lines[first:end]))
 
 
 @pytest.fixture
 def user(runtime, tmp_path):
     """Yield a maker of kubeconfigs whose user has a role, and nothing else."""
     api = runtime.api
-    service = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bmwg-user"}}
-    api.apply("/api/v1/namespaces/default/serviceaccounts/bmwg-user", service)
-    answer = api.create(
-        "/api/v1/namespaces/default/serviceaccounts/bmwg-user/token",
-        {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}},
-    )
-    config = yaml.safe_load(Path(runtime._embedded.access.kubeconfig).read_text())
-    config["users"] = [{"name": "me", "user": {"token": answer["status"]["token"]}}]
-    context = {"cluster": config["clusters"][0]["name"], "user": "me"}
-    config |= {"contexts": [{"name": "lab", "context": context}], "current-context": ""}
-    file = tmp_path / "kubeconfig"
-    file.write_text(yaml.safe_dump(config))
+    file = users_rights.kubeconfig(api, runtime._embedded.access.kubeconfig, tmp_path / "kubeconfig")
 
     def having(role):
-        api.apply(f"{RBAC}/clusterroles/bmwg", role)
-        binding = {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": "bmwg"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "bmwg"},
-            "subjects": [{"kind": "ServiceAccount", "name": "bmwg-user", "namespace": "default"}],
-        }
-        api.apply(f"{RBAC}/clusterrolebindings/bmwg", binding)
+        users_rights.grant(api, role)
         return file
 
     yield having
-    api.delete(f"{RBAC}/clusterrolebindings/bmwg")
-    api.delete(f"{RBAC}/clusterroles/bmwg")
-    api.delete("/api/v1/namespaces/default/serviceaccounts/bmwg-user")
+    users_rights.remove(api)
 
 
 def inside(node, *words):
@@ -87,10 +59,27 @@ def inside(node, *words):
     return ["nsenter", f"--net=/proc/{node.pid}/ns/net", *map(str, words)]
 
 
-def run(node, folder, options):
+DESCRIBES = 'print(json.dumps({"record": runtime.describe(), "pod": pod.describe(), "said": pod.said()}))'
+RESTARTS = """
+            from bmwg.drivers.nodes import cpu_placement
+            from bmwg.drivers.ports import interfaces, routing
+            pod.inside(routing.add_bridge, bridge="net0")  # as what the run attaches to the pod's network
+            def seen():
+                links = {one["name"]: one["up"] for one in pod.inside(interfaces.listing)}
+                threads = pod.node.call(cpu_placement.threads, cgroup=pod.describe()["cgroup"])
+                cpus = sorted({cpu for one in threads for cpu in one["cpus"]})
+                container = pods.container_id(pod._found)
+                return {"pid": pod.pid, "container": container, "links": links, "cpus": cpus}
+            before = seen()
+            told = pod.restart()
+            print(json.dumps({"told": told, "before": before, "after": seen(), "fault": pod.fault()}))
+"""
+
+
+def run(node, folder, options, does=DESCRIBES):
     """Do what a run does with the cluster; returns what it told."""
     done = subprocess.run(
-        inside(node, sys.executable, "-c", RUNNER, folder, json.dumps(options)),
+        inside(node, sys.executable, "-c", RUNNER.replace("DOES", does.strip()), folder, json.dumps(options)),
         capture_output=True,
         text=True,
         timeout=180,
@@ -105,7 +94,7 @@ def namespaces(runtime):
 
 
 def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
-    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    file = user(block(ROLE))
     options = {**block("pods:")["pods"]["options"], "kubeconfig": str(file), "image": PAUSE_IMAGE}
     assert options["context"] == "lab"
     before = namespaces(runtime)
@@ -123,9 +112,25 @@ def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
     assert "token" not in ledger
 
 
+def test_a_restarted_container_has_the_pods_network_as_the_run_left_it_and_its_cpus(
+    runtime, node, user, tmp_path
+):
+    file = user(block(ROLE))
+    options = {"kubeconfig": str(file), "context": "lab", "image": PAUSE_IMAGE}
+    told = run(node, tmp_path, options, RESTARTS)
+    before, after = told["before"], told["after"]
+    assert before["container"] != after["container"]
+    assert before["pid"] != after["pid"]
+    assert told["told"]["began_ns"] < told["told"]["ended_ns"]
+    assert after["links"] == before["links"]
+    assert (after["links"]["eth0"], after["links"]["net0"]) == (False, True)
+    assert after["cpus"] == before["cpus"] == [1]
+    assert told["fault"] is None
+
+
 @pytest.mark.parametrize("lacking", ["namespaces", "pods", "pods/log", "nodes"])
 def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, user, tmp_path, lacking):
-    role = block("apiVersion: rbac.authorization.k8s.io/v1")
+    role = block(ROLE)
     role["rules"] = [one for one in role["rules"] if lacking not in one["resources"]]
     file = user(role)
     before = namespaces(runtime)
@@ -170,7 +175,7 @@ def searched(made):
 
 @pytest.mark.parametrize("network", ["bridge", "ptp", "host-device", "macvlan"])
 def test_frames_pass_a_pod_of_the_users_cluster(runtime, node, user, tmp_path, network):
-    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    file = user(block(ROLE))
     before = namespaces(runtime)
     made, said = measured(node, tmp_path, file, "--network", network, "--path", "pvp", "--frame-size", "64")
     assert searched(made), said
@@ -182,7 +187,7 @@ def test_frames_pass_a_pod_of_the_users_cluster(runtime, node, user, tmp_path, n
 
 
 def test_a_killed_run_leaves_nothing_and_goes_on(runtime, node, user, tmp_path):
-    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    file = user(block(ROLE))
     before = namespaces(runtime)
     words = command_of(node, tmp_path, file, "--network", "bridge", "--path", "pvp", "--frame-size", "64")
     with subprocess.Popen(
@@ -209,7 +214,7 @@ def _lines(file):
 
 
 def test_what_is_no_machine_of_the_cluster_is_said_so(runtime, node, user, tmp_path):
-    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    file = user(block(ROLE))
     made, said = measured(
         node, tmp_path, file, "--network", "bridge", "--path", "pvp", node_selector={"kind": "none"}
     )

@@ -330,3 +330,35 @@ def test_a_run_that_goes_on_holds_its_forms_against_those_of_its_first_part(made
     guard = platform.PlatformGuard(None, Written(), made.told.append, earlier=earlier, staying=["nic0"])
     with guard.watched("docker_nat-1-plain-2", docker("27.1"), nodes(made), goes_on=True):
         assert [change.path for change in guard.changed(["a"])] == ["hosting: daemon/docker"]
+
+
+def test_interfaces_of_a_users_cluster_are_told_of_once_and_recorded_each_time(made):
+    """They come and go with the pods that the cluster makes for the run, on the machine that is watched."""
+    pods = {"pod": {"own_network": {"interfaces": ["eth0"], "state": "down while it is measured"}}}
+    machine = made.place.machine["fields"]
+
+    def cluster_has(name, **others):
+        bridge = {"mac": fact(f"02:00:00:00:00:{name[-2:]}")}
+        machine["nic"] = {"interfaces": fact(["cni0", name]), "cni0": bridge, name: {"up": fact(True)}}
+        machine["datapath"] = {"bridges": fact({"cni0": [name]}), "routes": fact([{"interface": name}])}
+        machine["kernel"]["settings"] = fact({"vm.swappiness": "60", **others})
+
+    def deployed(name, evidence, *, goes_on=False):
+        with made.guard.watched(name, evidence, nodes(made), goes_on=goes_on):
+            return made.guard.changed([name])
+
+    cluster_has("veth000001")
+    deployed("d-1", pods)
+    for number in (2, 3):
+        cluster_has(f"veth00000{number}")
+        assert deployed(f"d-{number}", pods, goes_on=number == 3) == ()  # a cell that goes on stands, too
+    told = [text for text in made.told if "between two deployments" in text]
+    assert len(told) == 1
+    assert "(cni0, veth000001, veth000002)" in told[0]
+    assert [entry["outcomes"] for entry in made.written.data["drift"]] == [(), ()]
+    cluster_has("veth000004", **{"vm.swappiness": "1"})
+    deployed("e-4", {})  # its pod went with the deployment before
+    assert made.told[-1] == "between two deployments: machine: kernel/settings/vm.swappiness: 60 -> 1"
+    cluster_has("veth000005", **{"vm.swappiness": "1"})
+    deployed("e-5", {})
+    assert "veth000005" in made.told[-1]  # no pod of the cluster's was there: it is somebody else's
