@@ -14,14 +14,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles.reading import builtin_names, load_profile
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
+from bmwg.schemas.document import parse
 
 FILE = Path(__file__).with_name("releases.json")
 _KEEP_AWAKE = {"keep_awake": KeepAwake.PM_QOS.value}  # what a file leaves open, a run's header says
@@ -52,7 +51,7 @@ def shipped() -> Mapping[str, frozenset[str]]:
     """Return the hashes of the profiles in this toolkit's own files, as runs record them, by name."""
     found: dict[str, set[str]] = {name: {sha256_of(load_profile(name).data)} for name in builtin_names()}
     for file in _profiles_of_kinds(Path(str(resources.files("bmwg.methodology")))):
-        data = yaml.safe_load(file.read_text("utf-8"))
+        data = parse(file.read_text("utf-8")).data
         found.setdefault(file.stem, set()).update((sha256_of(data), sha256_of(_KEEP_AWAKE | data)))
     return {name: frozenset(hashes) for name, hashes in found.items()}
 

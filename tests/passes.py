@@ -1,4 +1,4 @@
-"""Runs tests in two passes: those that stand beside each other two at a time, then each `quiet` one alone.
+"""Runs tests in two passes: those that stand beside each other three at a time, then each `quiet` one alone.
 
     python -m tests.passes FOLDER... [pytest's options]
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 NOTHING_SELECTED = 5
-AT_ONCE = ("-n", "2", "--dist", "loadfile")  # choice: what keeps two CPUs busy; a module's bed is made once
+AT_ONCE = ("-n", "3", "--dist", "loadfile")  # choice, adr 0639: they mostly wait; a module's bed is made once
 
 
 def marks_asked(arguments: list[str]) -> tuple[str, list[str]]:

@@ -10,19 +10,18 @@ tester's share arrives, and every higher load is answered so without traffic; ne
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.mlrsearch.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal
+from bmwg.methodology.mlrsearch.package import package
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.search.stepwise import Step, StopError, UnexpectedTrialError, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
 
-PACKAGE = "MLRsearch"
 _NO_CLOCK_S = 1e12  # the package's own limit in seconds of clock time; ours are trials and traffic
 _BELOW_LIMIT = 0.99  # choice: at its very limit a tester is late without falling short
 _PRECEDING_TARGETS = 2  # the package's default
@@ -111,8 +110,8 @@ def legal_next(trials: Sequence[Any], wanted: ControllerInput) -> Step | SearchR
 def _run(controller: _Controller) -> SearchResult:
     wanted, reason, error = controller.wanted, "", None
     kind = OutcomeType.INVALID
-    package = _package()
-    config = package.Config()
+    mlrsearch = package()
+    config = mlrsearch.Config()
     # In this order: the package holds each new limit against the other one's old value.
     config.max_load = max(wanted.max_load_fps, config.min_load + 1)
     config.min_load = wanted.min_load_fps
@@ -122,7 +121,7 @@ def _run(controller: _Controller) -> SearchResult:
     config.warmup_duration = 0.0
     try:
         controller.warm_up()
-        package.MultipleLossRatioSearch(config=config).search(controller, debug=_silent)
+        mlrsearch.MultipleLossRatioSearch(config=config).search(controller, debug=_silent)
         for goal in wanted.goals:
             controller.close(goal)
     except StopError as stop:
@@ -142,11 +141,6 @@ def _run(controller: _Controller) -> SearchResult:
     )
 
 
-def _package() -> Any:
-    """Import the package when a search begins: its import takes a fifth of a second, and few runs use it."""
-    return importlib.import_module(PACKAGE)
-
-
 def _silent(_: str) -> None:
     """Take the package's log lines, which say nothing that the journal does not."""
 
@@ -154,7 +148,7 @@ def _silent(_: str) -> None:
 def _package_goal(goal: SearchGoal) -> Any:
     """Translate a goal."""
     first = goal.initial_trial_duration_s
-    return _package().SearchGoal(
+    return package().SearchGoal(
         loss_ratio=goal.goal_loss_ratio,
         exceed_ratio=goal.goal_exceed_ratio,
         relative_width=goal.goal_width * _WIDTH_MARGIN,
@@ -212,7 +206,7 @@ class _Controller:
         if trial is None:
             return self._beyond(load, intended_duration, intended_load)
         sent, lost = trial.sent, trial.lost
-        return _package().MeasurementResult(
+        return package().MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
             offered_count=sent,
@@ -223,7 +217,7 @@ class _Controller:
         """Steer the package below a load that the tester cannot send."""
         frames = self.wanted.spec(load, duration_s).intended
         passing = min(self._beyond_share * frames, 0.999 * frames * (1 - self._highest_loss()))
-        return _package().MeasurementResult(
+        return package().MeasurementResult(
             intended_duration=duration_s,
             intended_load=intended_load,
             offered_count=max(frames, 1000),

@@ -22,7 +22,6 @@ from bmwg.methodology.records import Cell, Direction, FrameFormat
 from bmwg.methodology.trial.traffic import Traffic
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(tables.missing() is not None, reason="needs apt-get install nftables"),
     needs_cni,
@@ -88,6 +87,7 @@ def counted(tester, plane, spec, within_s=60.0):
             return result
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("one", COUNTING, ids=lambda one: one.cell_id)
 def test_a_functions_counts_are_those_of_the_tester(bed, tester, one):
     with able(path_driver(one, bed)).deploy() as deployment:

@@ -20,7 +20,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FrameFormat
 from bmwg.methodology.trial.traffic import Traffic
 
-pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_cni]
+pytestmark = [pytest.mark.root, needs_cni]
 
 
 def cell(text, network="ptp", function="kernel-l3"):
@@ -38,7 +38,7 @@ def bed(tmp_path_factory):
 CELLS = [
     cell("a>s+b>s"),
     *(
-        pytest.param(one, marks=pytest.mark.slow)  # `tox -e models`
+        pytest.param(one, marks=(pytest.mark.slow, pytest.mark.quiet))  # `tox -e models`
         for one in (
             cell("a>b+c+b>a"),
             cell("a>s+b>s", "ptp", "testpmd"),
@@ -83,6 +83,7 @@ def served(result, number):
     return share.received_frames > 0.9 * share.offered_frames
 
 
+@pytest.mark.quiet
 def test_the_tester_counts_each_chain_and_a_chain_that_is_cut_is_not_hidden_behind_the_other(bed, tmp_path):
     one = cell("a+b")
     driver = able(path_driver(one, bed))

@@ -30,8 +30,9 @@ from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.resources.run.early import require_levels
 
-pytestmark = [pytest.mark.root, pytest.mark.quiet]
-SWITCHES = ("linux-bridge", "ovs-netdev", pytest.param("ovs-dpdk", marks=pytest.mark.slow))
+pytestmark = pytest.mark.root
+POLLS = pytest.param("ovs-dpdk", marks=pytest.mark.quiet)  # the one switch that takes a CPU
+SWITCHES = ("linux-bridge", "ovs-netdev", pytest.param(*POLLS.values, marks=(*POLLS.marks, pytest.mark.slow)))
 BOUND = 64
 NICS = ("nic0", "nic1", "nic2", "nic3")
 every_switch = pytest.mark.parametrize("name", SWITCHES)
@@ -80,6 +81,7 @@ def to_its_port(result):
     return lossless(result) and not any(stream.flooded_frames for stream in result.streams)
 
 
+@pytest.mark.quiet
 @every_switch
 def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
     before = seen(bed)
@@ -105,7 +107,7 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
         assert seen(bed) == before
 
 
-@pytest.mark.parametrize("name", ["ovs-netdev", "ovs-dpdk"])
+@pytest.mark.parametrize("name", ["ovs-netdev", POLLS])
 def test_nics_have_their_mtu_again_when_a_switch_has_ended(bed, name):
     """A NIC made ready for oversized frames is so for the cells behind; DPDK sets 1500."""
     node = bed.node("dut1")
@@ -121,7 +123,7 @@ def test_nics_have_their_mtu_again_when_a_switch_has_ended(bed, name):
     assert after == [1501] * 4
 
 
-@pytest.mark.parametrize("name", ["linux-bridge", "ovs-netdev", "ovs-dpdk"])
+@pytest.mark.parametrize("name", ["linux-bridge", "ovs-netdev", POLLS])
 def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
     with deployed(bed, cell(name, ageing_s=77, table_entries=BOUND)) as deployment:
         told = deployment.evidence["function"]["settings"]
@@ -160,6 +162,7 @@ def flooded_of(bed, tester, name, addresses):
     return result.streams[2].flooded_frames, known
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize(
     ("name", "room"),
     [
@@ -185,6 +188,7 @@ def judged_by(tester, taken):
     return take
 
 
+@pytest.mark.quiet
 @every_switch
 def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
     """Known truth: exact, by the measurement itself. In place of an ageing time the switch is made anew."""
@@ -260,6 +264,7 @@ def filter_short(bed):
     )
 
 
+@pytest.mark.quiet
 def test_a_frame_of_63_octets_is_lost_and_of_64_passes_where_a_switch_filters(bed, tester):
     """Known truth: not one frame of 60 to 63 octets comes through, and those of 64 octets do."""
     outcome, shares = undersized(bed, tester, "linux-bridge", filtered=True)
@@ -269,6 +274,7 @@ def test_a_frame_of_63_octets_is_lost_and_of_64_passes_where_a_switch_filters(be
     assert outcome.quality[0] == "pass: undersized frames are filtered"
 
 
+@pytest.mark.quiet
 @every_switch
 def test_switches_in_software_forward_undersized_frames_as_they_are(bed, tester, name):
     outcome, shares = undersized(bed, tester, name)
@@ -278,6 +284,7 @@ def test_switches_in_software_forward_undersized_frames_as_they_are(bed, tester,
     assert [one.number for one in outcome.values if one.metric == illegal_frames.CHANGED] == [0]
 
 
+@pytest.mark.quiet
 def test_only_a_port_that_leaves_short_frames_as_they_are_sends_them(bed, tester):
     with deployed(bed, cell("linux-bridge")) as deployment:
         limits = tester.attach(deployment.ports)

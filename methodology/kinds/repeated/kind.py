@@ -168,9 +168,9 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
             reason=why,
         )
 
-    def planned_by(self, profile: Mapping[str, Any]) -> dict[str, Planned[SpecT]]:
+    def planned_by(self, profile: Mapping[str, Any]) -> Mapping[str, Planned[SpecT]]:
         """Return what a profile plans, by cell id."""
-        return {planned.cell.cell_id: planned for planned in self.profiles.of(profile).plan()}
+        return self.profiles.planned(profile)
 
     def assess(self, body: Body) -> Assessment:
         """Say whether an execution's procedure held."""

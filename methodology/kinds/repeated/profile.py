@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from bmwg.methodology.answers.repeated import Repetitions
@@ -120,13 +121,32 @@ class Profiles(Generic[SpecT]):
         self._schema = schema
         self._cells = cells
         self._once = frozenset(once)
+        self._planned: tuple[str, Mapping[str, Planned[SpecT]]] = ("", {})
+        self._judged = ("", "")
 
     def of(self, data: Mapping[str, Any]) -> Profile[SpecT]:
         """Return the profile of a file's content, unchecked."""
         return Profile(name=data["name"], data=data, cells=self._cells)
 
+    def planned(self, data: Mapping[str, Any]) -> Mapping[str, Planned[SpecT]]:
+        """Return what a profile plans, by cell id.
+
+        The last plan is kept: whoever holds a run against its profile asks for each line of the journal.
+        """
+        said = repr(data)  # not by equality, for which 1 and true are the same
+        if self._planned[0] != said:
+            found = {planned.cell.cell_id: planned for planned in self.of(data).plan()}
+            self._planned = (said, MappingProxyType(found))
+        return self._planned[1]
+
     def wrong(self, data: Mapping[str, Any]) -> str:
-        """Say what is wrong with a profile; empty when it can be planned by."""
+        """Say what is wrong with a profile; empty when it can be planned by. The last answer is kept, too."""
+        said = repr(data)
+        if self._judged[0] != said:
+            self._judged = (said, self._found_wrong(data))
+        return self._judged[1]
+
+    def _found_wrong(self, data: Mapping[str, Any]) -> str:
         if found := problems(data, self._schema):
             return str(found[0])
         asked = Counter(entry["id"] for entry in data.get("experiments", ()))

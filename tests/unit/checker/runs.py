@@ -25,6 +25,7 @@ from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
 from bmwg.methodology.profiles import load_profile, reading
 from bmwg.methodology.records import TrialResult, TrialSpec
+from bmwg.methodology.search.steadiness import CHECKS
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
@@ -109,12 +110,13 @@ def paths(*sizes: int) -> list[dict[str, Any]]:
     return [{**one, "frame_octets": list(sizes)} for one in (wire, node)]
 
 
-SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search
+SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse and unchecked search
     "traffic": {"directions": ["forward"], "flows": [1], "destination_networks": [1]},
     "paths": paths(64),
-    "search": {"relative_width": 0.1},
+    "search": {"relative_width": 0.1, "state_checks": 0},
     "latency": {"frame_octets": [64]},
 }
+CHECKED = {"search": {"state_checks": CHECKS}}  # what `verify` asks of a profile, and no row asks for
 
 
 def run(
@@ -184,7 +186,7 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
         # Another toolkit may measure by a profile that ours refuses: the rules see that in the run.
         stack.enter_context(patch.object(reading, "undeclared", lambda data: []))
         stack.enter_context(patch.object(open_run, "machine_record", lambda *_: machine()))
-        stack.enter_context(patch.object(open_run, "write_report", lambda made: made))
+        stack.enter_context(patch.object(open_run.OpenRun, "_report", lambda _: None))
         stack.enter_context(patch.object(header, "toolkit_state", _toolkit))
         stack.enter_context(broken())
         # What a run tells its operator goes to the terminal past every redirection; it is of no use here.

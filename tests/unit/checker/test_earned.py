@@ -23,7 +23,7 @@ COUNTS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 
 
 def test_a_run_that_keeps_every_row_earns_the_best_grade():
-    evidence = earned()
+    evidence = earned(profile=runs.CHECKED)
     grade = grade_of(evidence)
     assert grade.reasons == ()
     assert grade.grade is Grade.UNCONDITIONAL
@@ -71,9 +71,9 @@ def test_waits_shortened_by_a_tenth_are_told(row):
 
 
 def test_on_a_medium_with_a_rate_every_answer_follows_from_its_trials():
-    evidence = earned("R2544-LOSS-1.1", ROUTES, "R2544-TPUT-2.1", profile=ONE_SIZE)
+    evidence = earned("R2544-LOSS-1.1", ROUTES, "R2544-TPUT-2.1", profile={**ONE_SIZE, **runs.CHECKED})
     assert verify_folder(Path(evidence.files.where)).findings == ()
-    fastest = runs.run(TPUT, testbed=MEDIUM, device={"knee_fps": 5_000_000})()
+    fastest = runs.run(TPUT, profile=runs.CHECKED, testbed=MEDIUM, device={"knee_fps": 5_000_000})()
     assert verify_folder(Path(fastest.files.where)).findings == ()
     (found,) = [one for one in fastest.outcomes if one.cell.path == "node"]
     assert (found.type.value, found.lower.load_fps, found.upper) == ("measured", 1_488_095, None)

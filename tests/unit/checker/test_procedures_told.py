@@ -21,7 +21,8 @@ def test_broadcast_frames_of_the_reverse_direction_are_seen():
 
 
 def test_a_recovery_from_an_overload_of_102_percent_is_no_plain_number():
-    few = {"benchmarks": {"recovery": {"repetitions": 2}}, "search": {"relative_width": 0.005}}
+    few = {"benchmarks": {"recovery": {"repetitions": 2}}, **runs.CHECKED}
+    few["search"] = {**few["search"], "relative_width": 0.005}
     evidence = runs.run(
         TPUT, RECOVERY, profile=few, device={"knee_fps": 800_000, "tester_limit_fps": 816_000}
     )()
@@ -33,7 +34,8 @@ def test_a_recovery_from_an_overload_of_102_percent_is_no_plain_number():
 
 
 def test_the_mediums_rate_is_the_maximum_and_not_what_the_tester_carries():
-    few = {"benchmarks": {"back_to_back": {"repetitions": 3, "max_burst_s": 0.1, "step_frames": 50}}}
+    bursts = {"repetitions": 3, "max_burst_s": 0.1, "step_frames": 50}
+    few = {"benchmarks": {"back_to_back": bursts}, **runs.CHECKED}
     device = {"knee_fps": 800_000, "tester_limit_fps": 1_000_000}
     evidence = runs.run(TPUT, LOSS, BURSTS, profile=few, testbed=MEDIUM, device=device)()
     told = {one.metric: one for one in evidence.outcomes}

@@ -3,9 +3,6 @@
 import random
 
 import pytest
-from MLRsearch.target_spec import TargetSpec
-from MLRsearch.target_stat import TargetStat
-from MLRsearch.trial_measurement import MeasurementResult
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.mlrsearch.classify import (
@@ -16,6 +13,7 @@ from bmwg.methodology.mlrsearch.classify import (
     sums,
 )
 from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
+from bmwg.methodology.mlrsearch.package import package
 from bmwg.methodology.trial.traffic import Traffic
 
 LOAD = 1_000_000
@@ -87,6 +85,11 @@ def test_codes_are_those_of_the_appendix():
 
 
 def test_the_package_agrees_on_ten_thousand_random_loads():
+    package()  # in the time that it takes a run to load it, and in one process of the tests
+    from MLRsearch.target_spec import TargetSpec
+    from MLRsearch.target_stat import TargetStat
+    from MLRsearch.trial_measurement import MeasurementResult
+
     dice = random.Random(9971)
     for _ in range(10_000):
         one = goal(

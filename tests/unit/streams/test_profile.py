@@ -89,6 +89,32 @@ def test_a_profile_that_cannot_be_planned_by_is_told(change, found) -> None:
     assert found in profile.PROFILES.wrong(data(**change))
 
 
+def test_a_profile_that_was_changed_in_place_is_judged_and_planned_anew() -> None:
+    made = data()
+    whole = STREAMS.planned_by(made)
+    assert STREAMS.wrong_profile(made) == ""
+    more = made["repetitions"] + 1
+    made["repetitions"] = more
+    assert {one.asked.wanted for one in STREAMS.planned_by(made).values()} >= {more}
+    made["repetitions"] = True  # which is equal to 1
+    assert "repetitions" in STREAMS.wrong_profile(made)
+    assert STREAMS.planned_by(data()) == whole
+
+
+def test_a_profile_is_planned_once_for_all_lines_of_a_journal(monkeypatch) -> None:
+    cells, asked = profile.PROFILES._cells, []
+
+    def counted(said):
+        asked.append(said)
+        return cells(said)
+
+    monkeypatch.setattr(profile.PROFILES, "_cells", counted)
+    made = data(name="mine")
+    for cell_id in STREAMS.planned_by(made):
+        assert STREAMS.planned_by(copy.deepcopy(made))[cell_id].cell.cell_id == cell_id
+    assert len(asked) == 1
+
+
 def test_an_id_stands_for_the_same_for_ever() -> None:
     assert profile.every_id() == (
         "PP-TCP-1",

@@ -313,9 +313,8 @@ def bodies(folder: Path) -> list[dict[str, Any]]:
 def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, renumber: bool = True) -> None:
     """Write a run back as a forger would: header hash, chain, bonds and journal state made anew."""
     run["header_sha256"] = header_hash(run)
-    platform = json.loads((folder / "platform.json").read_text("ascii"))
+    form = sealed_form(json.loads((folder / "platform.json").read_text("ascii")))
     bonds: dict[tuple[Any, ...], Any] = {}
-    form = sealed_form(platform)
     prev = genesis(run["run_id"], run["header_sha256"])
     lines = []
     for number, body in enumerate(trials, start=1):
@@ -324,11 +323,12 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
             body["seq"] = number
         if bound := body.get("platform"):
             key = (body["deployment"], bound["doctor"], bound["drift"])
-            bonds.setdefault(key, binding.of_trial(form, *key))
+            if key not in bonds:
+                bonds[key] = binding.of_trial(form, *key)
             body["platform"] = bonds[key]
         text = canonical(body)
         prev = hashlib.sha256(text.encode("ascii")).hexdigest()
         lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
-    run["journal"] = {"trials": len(trials), "hash": prev, "platform": binding.of_run(run, platform, prev)}
+    run["journal"] = {"trials": len(trials), "hash": prev, "platform": binding.of_form(run, form, prev)}
     (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")
