@@ -23,6 +23,7 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines.architecture import AMD64, Architecture, own
 from bmwg.drivers.machines.guest_image import Format
 from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
+from bmwg.methodology.record.booted import Counted
 
 PROGRAM, QEMU_LINE = own().program, own().emulator_line  # of guests of this host's architecture
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
@@ -69,11 +70,15 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name."""
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name.
+
+    `octets` are those of the image's file, by what was counted.
+    """
 
     file: str
     path: str
     format: Format
+    octets: Mapping[Counted, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

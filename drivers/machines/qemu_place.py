@@ -14,7 +14,7 @@ from bmwg.drivers.machines import architecture as architectures
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
-from bmwg.drivers.nodes import bounded, half_open
+from bmwg.drivers.nodes import bounded, file_sizes, half_open
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -137,7 +137,8 @@ def _redirected(*, address: str, ports: list[int]) -> Redirected:
 
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:
     image = guest_image.require(path=path, sha256=sha256)
-    return Disk(file=image.file, path=shown or path, format=image.format)
+    octets = file_sizes.of_file(path)
+    return Disk(file=image.file, path=shown or path, format=image.format, octets=octets)
 
 
 def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:

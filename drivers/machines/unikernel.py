@@ -18,9 +18,11 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_image, hosted, qemu
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
-from bmwg.drivers.nodes import half_open
+from bmwg.drivers.nodes import file_sizes, half_open
 from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted
 
 _STEP_S = 0.05
 _ANSWER_S = 0.2
@@ -67,6 +69,7 @@ class AgentlessMachine(Machine):
             "accelerator_reason": why,
             "process_cpus": self._boot.cpus,
             "boots": self._what,
+            booted.KEY: boots(self._boot),
         }
 
 
@@ -86,6 +89,13 @@ def what_boots(boot: Boot) -> dict[str, JsonValue]:
                 "sha256": _hash(path),
             }
     return told
+
+
+def boots(boot: Boot) -> dict[str, JsonValue]:
+    """Return the octets of all that it boots: nothing of the host's is in it."""
+    each = {booted.DISK: boot.image, booted.KERNEL: boot.kernel, booted.INITRAMFS: boot.initrd}
+    files = file_sizes.of_files({name: path for name, path in each.items() if path})
+    return Booted(parts=files).as_builtins()
 
 
 def _hash(path: str) -> str:

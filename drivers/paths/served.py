@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.machines import Redirected
-from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
+from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, Pod, PodEnd, PodRuntime
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
@@ -21,6 +21,7 @@ from bmwg.drivers.places.native import guest_place, native_place
 from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.workload import netperf
 from bmwg.methodology.cells.vnics import VIRTIO
+from bmwg.methodology.record import booted
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, REDIRECTED, UNIKERNEL, Cell
 
 GUEST_BRIDGE = "bmwg-kvbr"
@@ -66,6 +67,7 @@ def _native(at: Host) -> Iterator[Server]:
             (),
             {
                 "cpus": {"server": place.cpus},
+                booted.KEY: booted.NATIVE.as_builtins(),
                 "hops": [],
                 "forwarding": "nothing forwards",
                 "native_programs": {"server": place.limits},
@@ -186,10 +188,20 @@ def _pod(at: Host) -> Iterator[Server]:
                 "network": {node.name: bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(bed)],
                 "pod_runtime": dict(made_by.describe()),
+                **_started(made.pod),
                 "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
                 "forwarding": "the kernel of the server's host",
             },
         )
+
+
+def _started(pod: Pod) -> Evidence:
+    """Return how long the pod took to run, as its runtime tells it; nothing of one that does not."""
+    steps_ns = pod.start_steps_ns
+    if not {"pod_asked", "container_running"} <= steps_ns.keys():
+        return {}
+    took_s = (steps_ns["container_running"] - steps_ns["pod_asked"]) / 1e9
+    return {"start_s": round(took_s, 3), "start_ends": "its container runs, with its network attached"}
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.record.booted import KEY, Booted, Counted
 from bmwg.methodology.records import NOTHING, UNIKERNEL, Validity
 
 LACK = qemu.probe_program() or guest_initramfs.probe_shell()
@@ -138,6 +139,10 @@ def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of,
         boots = told["boots"]
         assert boots["kernel"]["octets"] == Path(booted["kernel"]).stat().st_size
         assert len(boots["initrd"]["sha256"]) == 64
+        size = Booted.from_builtins(told[KEY])
+        files = [Path(booted[name]) for name in ("kernel", "initrd")]
+        assert size.total(Counted.LENGTH) == sum(len(one.read_bytes()) for one in files)
+        assert size.besides == "", "nothing of the host's is in it"
         assert "198.18.0.3/24" in boots["command_line"]
         assert booted["kernel"] not in str(told), "a folder says of a machine what no record needs"
         assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
