@@ -96,7 +96,7 @@ def start(
         vhost=vhost,
         address=guest_address or None,
         gateway=host_address.partition("/")[0] or None,
-        redirected=_redirected(**redirected) if redirected is not None else None,
+        redirected=Redirected.from_builtins(redirected),
     )
     spec = MachineSpec(
         name=name,
@@ -129,10 +129,6 @@ def _raise(tap: str, address: str) -> None:
     if address:
         interfaces.add_address(interface=tap, address=address)
     interfaces.up(interface=tap)
-
-
-def _redirected(*, address: str, ports: list[int]) -> Redirected:
-    return Redirected(address=address, ports=tuple(ports))
 
 
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.methodology.kinds.streams.records import StreamsResult
-from bmwg.methodology.records import GUESTS
+from bmwg.methodology.records import GUESTS, UNIKERNEL
 from bmwg.reports.kinds.streams import turns
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.render.blocks import Block, paragraph, table
@@ -42,6 +42,12 @@ def machine(run: Run, one: Answered) -> Mapping[str, Any]:
     guests = dict(told.get("machines") or {}) if one.outcome.cell.hosting in GUESTS else {}
     each = [told.get("machine"), *guests.values()]
     return next((found for found in each if isinstance(found, Mapping)), {})
+
+
+def redirected(hosting: str, found: Mapping[str, Any]) -> str:
+    """Say of a unikernel that it is behind redirected ports: guests there are a form of their own."""
+    ports = [nic.get("redirected_ports") for nic in found.get("nics", ())]
+    return ", redirected ports" if hosting == UNIKERNEL and any(ports) else ""
 
 
 def nodes(run: Run, one: Answered) -> int:

@@ -176,6 +176,13 @@ def test_a_machine_under_tcg_has_numbers_and_no_ratio() -> None:
     assert "docker" in areas
 
 
+def test_a_unikernel_behind_redirected_ports_is_named_so() -> None:
+    behind = {"backend": "user-mode network", "redirected_ports": [5201]}
+    flat = " ".join(page({**MACHINE, "nics": [behind]}).split())
+    assert "unikernel, redirected ports under TCG, Mbit/s" in flat
+    assert "unikernel, redirected" not in " ".join(page({**MACHINE, "nics": [{"backend": "tap"}]}).split())
+
+
 def test_a_machine_under_kvm_is_held_against_native_and_the_document() -> None:
     flat = " ".join(page({**MACHINE, "accelerator": "kvm"}).split())
     assert "unikernel under KVM : native" in flat
