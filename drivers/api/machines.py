@@ -62,11 +62,18 @@ class Redirected:
     """A user-mode network in place of a tap: the machine's own process ends each connection of the host.
 
     What comes to these `ports` (TCP and UDP) of an `address` of the node (IPv4 without prefix) is sent to the
-    same ports of the same address in the machine, which has it beside one of that network.
+    same ports of the address `inside` the machine. Without one that is the same address, which the machine
+    has beside one of that network.
     """
 
     address: str
     ports: tuple[int, ...]
+    inside: str = ""
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, JsonValue] | None) -> Redirected | None:
+        """Read what `asdict` gave to a node; None of a NIC with a tap."""
+        return None if data is None else cls(**{**data, "ports": tuple(data["ports"])})
 
 
 @runtime_checkable

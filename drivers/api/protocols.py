@@ -241,6 +241,9 @@ class Evidence(TypedDict, total=False):
     provider: Mapping[str, JsonValue]
     native_programs: Mapping[str, JsonValue]
     cpus: Mapping[str, str]
+    boots_or_unpacks: Mapping[str, JsonValue]  # of a form without a pod or machine that tells it
+    start_s: float
+    start_ends: str
     one_network_namespace: bool
     files: str
     beside: list[str]  # hosting forms that stand on the same nodes meanwhile, and take turns with it

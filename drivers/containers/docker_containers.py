@@ -6,7 +6,8 @@ import os
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers.docker_daemon import cgroup_of, client, refusals
-from bmwg.drivers.nodes import program_files, programs
+from bmwg.drivers.nodes import file_sizes, program_files, programs
+from bmwg.methodology.record import booted
 
 
 def make_image(*, token: str, name: str, program: str, packages: list[str]) -> dict[str, JsonValue]:
@@ -25,6 +26,7 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
         "packages": program_files.versions(packages),
         "files": len(files),
         "octets": len(data),
+        booted.KEY: booted.Booted(parts={booted.LAYERS: file_sizes.of_layer(data)}).as_builtins(),
     }
 
 

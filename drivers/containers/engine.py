@@ -119,11 +119,12 @@ class EngineRuntime(SleepingRuntime):
         Raises ConfigError POD-01 for a pod with a network and a program of its own.
         """
         self.require_sleeper(spec)
-        asked_ns = time.monotonic_ns()
         token = self._ready.get(node.name) or spec.pod_id.removeprefix("bmwg-")
         with ExitStack() as stack:
             if node.name not in self._ready:
                 stack.enter_context(self._daemon(node, token))
+                node.call_within(_CALL_S, engine_pods.prepare, token=token)
+            asked_ns = time.monotonic_ns()  # the daemon and its image are no part of a pod's start
             made = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
             stack.callback(node.call_within, _CALL_S, engine_pods.delete, token=token, container=made)
             pod = EnginePod(node, spec, token, made)

@@ -22,11 +22,13 @@ from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.docker_daemon import PODMAN, cgroup_of, client, refusals
 from bmwg.drivers.nodes import cgroups, process, programs
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.record import booted
 
 _OWN = ("proc", "sys", "dev", "run", "tmp")  # what a container has of its own; all else is the node's
 _TMPFS = {"/run": "rw,nosuid,nodev,mode=755,size=64m", "/tmp": "rw,nosuid,nodev,mode=1777,size=256m"}
 _POLL_S = 0.02
 _LAST_LINES = 8
+_ROOT = booted.Booted(besides="none: the root of its node, read-only, in an image of links and empty folders")
 _ACCOUNTS = ("/etc/passwd", "/etc/group")  # where these are no mounts, podman makes others of its own
 
 
@@ -250,6 +252,7 @@ def describe(*, token: str, container: str, pid: int, cgroup: str) -> dict[str, 
     return {
         "hosting": "pod",
         "image": "host root, read-only",
+        booted.KEY: _ROOT.as_builtins(),
         "status": status,
         "pid": pid,
         "programs_enter_by": "the engine's API (exec), under its filter of system calls",

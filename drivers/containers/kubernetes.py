@@ -55,6 +55,7 @@ from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, Layout
 from bmwg.drivers.kubernetes.users_pod import UsersPod
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
+from bmwg.methodology.record import booted
 
 UNDO_KIND = "kubernetes_namespace"
 _UNKNOWN = Missing(what="", reason="not asked yet", mend="")
@@ -299,6 +300,12 @@ class KubernetesRuntime:
         """Yield policies of the run's namespace on a node, enforced while this is open."""
         layout = self.layout(node.name)
         return policies.enforced(self.api, node, network, layout, namespace=self.namespace, owner=self._token)
+
+    def boots_or_unpacks(self, pod: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the octets of a pod's image: as it was built for the run's cluster, as the user's tells."""
+        if self._embedded is not None:
+            return dict(self._embedded.image[booted.KEY])
+        return record.image_size(pod, self.api)
 
     def left(self) -> list[str]:
         """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""

@@ -20,6 +20,7 @@ from bmwg.drivers.containers import bundle, engine_pods, lxc_config, oci
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.nodes import bounded, cgroups, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.record import booted
 
 MEND = "apt-get install --no-install-recommends lxc"
 _PODS = Path("/run/bmwg-lxc")
@@ -181,6 +182,7 @@ def describe(*, pod_id: str, pid: int) -> dict[str, JsonValue]:
     return {
         "hosting": "pod",
         "image": "host root, read-only",
+        booted.KEY: booted.ROOT_OF_ITS_NODE.as_builtins(),
         "status": "running" if process.start_ticks(pid) else "absent",
         "pid": pid,
         "programs_enter_by": "lxc-attach, under LXC's filter of system calls",

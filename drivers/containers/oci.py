@@ -21,6 +21,7 @@ from bmwg.drivers.containers import bundle
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.nodes import bounded, cgroups, mounts, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.record import booted
 
 _BUNDLES = Path("/run/bmwg-pods")
 _PID_FILE = "pid"
@@ -228,6 +229,7 @@ def describe(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> dict[str
     return {
         "hosting": "pod",
         "image": "host root, read-only",
+        booted.KEY: booted.ROOT_OF_ITS_NODE.as_builtins(),
         "runtime": _version(within_s),
         **state(pod_id=pod_id, state_dir=state_dir, within_s=within_s),
         **cgroups.read_limits(cgroup_of(pod_id)),

@@ -20,8 +20,10 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers.bundle import SLEEPER
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
-from bmwg.drivers.nodes import bounded, program_files
+from bmwg.drivers.nodes import bounded, file_sizes, program_files
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Counted
 
 _NEEDED = ("sh", "sleep", "cat")
 _OFFERED = (
@@ -96,7 +98,13 @@ def write(
         program_files.add(tar, "index.json", json.dumps(index, sort_keys=True).encode())
         for digest, data in sorted(blobs.items()):
             program_files.add(tar, f"blobs/sha256/{digest}", data)
-    return {"name": image, "digest": str(manifest_blob["digest"]), "octets": len(layer)}
+    octets = {Counted.PACKED: len(packed), **file_sizes.of_layer(layer)}
+    return {
+        "name": image,
+        "digest": str(manifest_blob["digest"]),
+        "octets": len(layer),
+        booted.KEY: booted.Booted(parts={booted.LAYERS: octets}).as_builtins(),
+    }
 
 
 def _files() -> list[str]:

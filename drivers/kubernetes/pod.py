@@ -18,6 +18,7 @@ from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.network import datapath
 from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.record import booted
 
 if TYPE_CHECKING:
     from bmwg.drivers.containers.kubernetes import KubernetesRuntime
@@ -194,4 +195,10 @@ class KubernetesPod(OfPods):
         limits = self.node.call(
             cgroups.read_limits, cgroup=record.within_hierarchy(str(self._container["cgroup"]))
         )
-        return {**told, "start_phases_ms": self.phases.took_ms(), **limits, "pid": self._container["pid"]}
+        return {
+            **told,
+            booted.KEY: self._runtime.boots_or_unpacks(self._found),
+            "start_phases_ms": self.phases.took_ms(),
+            **limits,
+            "pid": self._container["pid"],
+        }

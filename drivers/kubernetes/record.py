@@ -18,6 +18,8 @@ from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.drivers.kubernetes.users_node import HOSTNAME
 from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 
 _LABELS = (
     "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type",
@@ -217,6 +219,25 @@ def pod(found: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, JsonVal
         "annotations_asked": asked["metadata"].get("annotations"),
         "restarts": container.get("restartCount"),
     }
+
+
+def image_size(found: Mapping[str, Any], api: Cluster) -> dict[str, JsonValue]:
+    """Return the octets of a pod's image as its node tells them; without a word of it, why there are none.
+
+    A kubelet tells what its runtime does: containerd the compressed layers, others what they unpack to.
+    """
+    container: Mapping[str, Any] = next(iter((found.get("status") or {}).get("containerStatuses") or ({},)))
+    digest = str(container.get("imageID", "")).rpartition("@")[2]
+    place = (found.get("spec") or {}).get("nodeName")
+    listed = _asked(lambda: (api.get("/api/v1/nodes") or {}).get("items", []))
+    if isinstance(listed, dict):
+        return Booted(besides=f"not known: nodes may not be read, {listed['reason']}").as_builtins()
+    mine = [one for one in listed if one["metadata"]["name"] == place]
+    for image in [image for one in mine for image in (one.get("status") or {}).get("images") or []]:
+        if digest and any(name.endswith(digest) for name in image.get("names") or ()):
+            told = {booted.LAYERS: {Counted.AS_TOLD: int(image["sizeBytes"])}}
+            return Booted(parts=told).as_builtins()
+    return Booted(besides="not known: its node lists no image of this digest").as_builtins()
 
 
 def within_hierarchy(folder: str) -> str:

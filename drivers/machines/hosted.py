@@ -17,10 +17,14 @@ _machines: dict[str, Machine] = {}
 
 
 def begin(machine: Machine, bridges: Sequence[str], *, ipv6: bool) -> None:
-    """Start QEMU and make each tap, in order, a port of its bridge. Nothing stays behind when that fails."""
+    """Start QEMU and make each tap, in order, a port of its bridge. Nothing stays behind when that fails.
+
+    A NIC with redirected ports has no tap.
+    """
     machine.__enter__()
+    taps = [nic.tap for nic in machine.spec.nics if nic.redirected is None]
     try:
-        for tap, bridge in zip((nic.tap for nic in machine.spec.nics), bridges, strict=True):
+        for tap, bridge in zip(taps, bridges, strict=True):
             sysctl.quiet_ipv6(interface=tap)
             if not ipv6:
                 sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")

@@ -8,13 +8,17 @@ stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_kernel, hosted, qemu, router_initramfs
 from bmwg.drivers.machines.qemu import MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.nodes import file_sizes
 from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted
 
 MOST_CPUS = 2  # choice: one that it begins with, and one that it may be given while it runs
 
@@ -34,9 +38,11 @@ class MovingMachine(Machine):
                 raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
         assert not isinstance(kernel, Missing)
         self._kernel_release = kernel.release
+        files = {booted.KERNEL: kernel.unpacked_image(), booted.INITRAMFS: router_initramfs.build(kernel)}
+        self._booted = Booted(parts=file_sizes.of_files(files)).as_builtins()
 
         def argv(monitor_fd: int) -> list[str]:
-            built = command(self.spec, kernel=kernel, words=self._words, monitor_fd=monitor_fd)
+            built = command(self.spec, files, words=self._words, monitor_fd=monitor_fd)
             return built + (["-incoming", "defer"] if self._incoming else [])
 
         self._without_agent(argv)
@@ -54,16 +60,17 @@ class MovingMachine(Machine):
             "accelerator_reason": why,
             "guest_kernel": self._kernel_release,
             "guest_root": "an archive in its memory: a shell and its NICs' modules",
+            booted.KEY: self._booted,
         }
 
 
-def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, monitor_fd: int) -> list[str]:
+def command(spec: MachineSpec, files: Mapping[str, Path], *, words: str, monitor_fd: int) -> list[str]:
     """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, balloon, console, monitor."""
     argv = qemu.bare(qemu.program() or guest_kernel.CACHE / qemu.PROGRAM, spec.name)
     argv += ["-machine", f"{spec.architecture.machine},accel={spec.accelerator}"]
     argv += ["-cpu", qemu.cpu(spec)]
     argv += ["-smp", f"{spec.cpus},maxcpus={MOST_CPUS}", "-m", f"{spec.memory_octets >> 20}M"]
-    argv += ["-kernel", str(kernel.unpacked_image()), "-initrd", str(router_initramfs.build(kernel))]
+    argv += ["-kernel", str(files[booted.KERNEL]), "-initrd", str(files[booted.INITRAMFS])]
     argv += ["-append", f"{qemu.usual_words(spec)} {words}"]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]

@@ -23,6 +23,7 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines.architecture import AMD64, Architecture, own
 from bmwg.drivers.machines.guest_image import Format
 from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
+from bmwg.methodology.record.booted import Counted
 
 PROGRAM, QEMU_LINE = own().program, own().emulator_line  # of guests of this host's architecture
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
@@ -69,11 +70,15 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name."""
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name.
+
+    `octets` are those of the image's file, by what was counted.
+    """
 
     file: str
     path: str
     format: Format
+    octets: Mapping[Counted, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,18 +205,18 @@ def command(
         argv += _disk(spec.disk)
     argv += _own_disk(spec.own_disk) if spec.own_disk else []
     for number, nic in enumerate(spec.nics):
-        argv += ["-netdev", f"{_backend(nic)},id=net{number}"]
+        argv += ["-netdev", f"{backend(nic)},id=net{number}"]
         argv += _nic(nic.model, f"netdev=net{number},mac={nic.mac}", 2 * len(spec.cables) + number + 1)
     return argv + _cables(spec.cables)
 
 
-def _backend(nic: Nic) -> str:
+def backend(nic: Nic) -> str:
+    """Return where a NIC's frames go: a tap, or QEMU's own network with its redirected ports."""
     if nic.redirected is None:
         return f"tap,ifname={nic.tap},script=no,downscript=no,vhost={'on' if nic.vhost else 'off'}"
-    ends = [f"{nic.redirected.address}:{port}" for port in nic.redirected.ports]
-    return ",".join(
-        ("user,ipv6=off", *(f"hostfwd={way}:{end}-{end}" for way in ("tcp", "udp") for end in ends))
-    )
+    outside, inside = nic.redirected.address, nic.redirected.inside or nic.redirected.address
+    ways = [f"{outside}:{port}-{inside}:{port}" for port in nic.redirected.ports]
+    return ",".join(("user,ipv6=off", *(f"hostfwd={kind}:{way}" for kind in ("tcp", "udp") for way in ways)))
 
 
 def cpu(spec: MachineSpec, *further: str) -> str:

@@ -26,14 +26,17 @@ from bmwg.drivers.machines.guest import GuestNode
 from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_monitor import Monitor
-from bmwg.drivers.nodes import cpu_time, process
+from bmwg.drivers.nodes import cpu_time, file_sizes, process
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
 OTHER_BOOT_DEADLINE_S = 300.0  # choice: of another architecture, which takes several times as long
 _HOST_ROOT = "the host's root over 9p"
 _OTHER_ROOT = "packages of its architecture, unpacked and never set up, over 9p"
 _DISK_ROOT = "a disk image by virtio-blk (the agent's own programs: the host's over 9p)"
+_BESIDE_DISK = "modules of its kernel and our agent: folders of the host's, over 9p"
 _CONSOLE_LINES = 15
 _TAIL_OCTETS = 16384
 
@@ -56,6 +59,7 @@ class Machine:
         self._running: dict[str, JsonValue] = {}
         self._kernel_release = ""
         self._root: dict[str, JsonValue] = {}
+        self._booted: dict[str, JsonValue] = {}
 
     def __enter__(self) -> Machine:
         """Start QEMU and wait for the guest's agent. Nothing stays behind when that fails."""
@@ -86,6 +90,8 @@ class Machine:
             views={tag: path for path, tag in self.spec.views.items()},
             from_disk=self.spec.disk is not None,
         )
+        image = kernel.unpacked_image()
+        self._booted = self._boots(file_sizes.of_files({booted.KERNEL: image, booted.INITRAMFS: initramfs}))
         began_s = time.monotonic()
         channel = self._launch(kernel, initramfs)
         self._running = self._observe()
@@ -310,8 +316,16 @@ class Machine:
             "guest_kernel": self._kernel_release,
             "guest_root": f"{self._root_words()}, read-only, below an overlay in memory",
             **({"root_found": self._root} if self._root else {}),
+            booted.KEY: self._booted,
             "boot_s": self.boot_s,
         }
+
+    def _boots(self, files: Mapping[str, Mapping[Counted, int]]) -> dict[str, JsonValue]:
+        """Return what it boots: kernel and archive, and its disk; else its root is nothing of its own."""
+        disk = self.spec.disk
+        parts = {**files, **({booted.DISK: disk.octets} if disk is not None else {})}
+        besides = _BESIDE_DISK if disk is not None else f"its root: {self._root_words()}"
+        return Booted(parts=parts, besides=besides).as_builtins()
 
     def _root_words(self) -> str:
         if self.spec.disk is not None:

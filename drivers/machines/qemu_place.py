@@ -14,7 +14,7 @@ from bmwg.drivers.machines import architecture as architectures
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
-from bmwg.drivers.nodes import bounded, half_open
+from bmwg.drivers.nodes import bounded, file_sizes, half_open
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -96,7 +96,7 @@ def start(
         vhost=vhost,
         address=guest_address or None,
         gateway=host_address.partition("/")[0] or None,
-        redirected=_redirected(**redirected) if redirected is not None else None,
+        redirected=Redirected.from_builtins(redirected),
     )
     spec = MachineSpec(
         name=name,
@@ -131,13 +131,10 @@ def _raise(tap: str, address: str) -> None:
     interfaces.up(interface=tap)
 
 
-def _redirected(*, address: str, ports: list[int]) -> Redirected:
-    return Redirected(address=address, ports=tuple(ports))
-
-
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:
     image = guest_image.require(path=path, sha256=sha256)
-    return Disk(file=image.file, path=shown or path, format=image.format)
+    octets = file_sizes.of_file(path)
+    return Disk(file=image.file, path=shown or path, format=image.format, octets=octets)
 
 
 def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:

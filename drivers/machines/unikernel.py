@@ -9,21 +9,29 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_image, hosted, qemu
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
-from bmwg.drivers.nodes import half_open
+from bmwg.drivers.nodes import file_sizes, half_open
 from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted
 
 _STEP_S = 0.05
 _ANSWER_S = 0.2
+_KNOCK_S = 1.0  # choice: a translated machine answers within it; a SYN that it missed is not waited for
+# state, descriptor, source address and port, destination address and port, as QEMU 7.2 prints them
+_CONNECTED = re.compile(r"TCP\[ESTABLISHED\]\s+\d+\s+\S+\s+\d+\s+\S+\s+(\d+)\s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +52,7 @@ class AgentlessMachine(Machine):
         super().__init__(spec)
         self._boot = boot
         self._what: dict[str, JsonValue] = {}
+        self.began_s = 0.0  # by the monotonic clock, once all that it boots was read
 
     def _start(self) -> None:
         if missing := qemu.probe_program():
@@ -54,6 +63,7 @@ class AgentlessMachine(Machine):
             built = command(self.spec, self._boot, self._what, monitor_fd=monitor_fd)
             return ["taskset", "--cpu-list", self._boot.cpus, *built]
 
+        self.began_s = time.monotonic()
         self._without_agent(argv)
 
     def describe(self) -> Mapping[str, JsonValue]:
@@ -67,6 +77,7 @@ class AgentlessMachine(Machine):
             "accelerator_reason": why,
             "process_cpus": self._boot.cpus,
             "boots": self._what,
+            booted.KEY: boots(self._boot),
         }
 
 
@@ -86,6 +97,13 @@ def what_boots(boot: Boot) -> dict[str, JsonValue]:
                 "sha256": _hash(path),
             }
     return told
+
+
+def boots(boot: Boot) -> dict[str, JsonValue]:
+    """Return the octets of all that it boots: nothing of the host's is in it."""
+    each = {booted.DISK: boot.image, booted.KERNEL: boot.kernel, booted.INITRAMFS: boot.initrd}
+    files = file_sizes.of_files({name: path for name, path in each.items() if path})
+    return Booted(parts=files).as_builtins()
 
 
 def _hash(path: str) -> str:
@@ -110,8 +128,7 @@ def command(spec: MachineSpec, boot: Boot, what: Mapping[str, JsonValue], *, mon
         argv += ["-drive", f"file={path},format={kind},if=none,id=disk,snapshot=on"]
         argv += ["-device", "virtio-blk-pci,drive=disk,bootindex=0"]
     for nic in spec.nics:
-        vhost = "on" if nic.vhost else "off"
-        argv += ["-netdev", f"tap,id=net0,ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-netdev", f"{qemu.backend(nic)},id=net0"]
         argv += ["-device", f"{nic.model},netdev=net0,mac={nic.mac},romfile="]
     return argv
 
@@ -130,24 +147,39 @@ def probe(*, boot: dict[str, str]) -> dict[str, str] | None:
 
 
 def start(
-    *, name: str, tap: str, mac: str, cpus: int, memory_octets: int, boot: dict[str, str], bridge: str
+    *,
+    name: str,
+    mac: str,
+    cpus: int,
+    memory_octets: int,
+    boot: dict[str, str],
+    tap: str = "",
+    bridge: str = "",
+    redirected: dict[str, JsonValue] | None = None,
 ) -> JsonValue:
-    """Node function: start the machine, its tap a port of the bridge; returns evidence, pid and start time.
+    """Node function: start the machine; returns evidence, pid, start time, and how long it has run.
 
-    It has not booted then. Raises TestbedError VM-04 and what `what_boots` raises; nothing stays then.
+    Its tap is a port of the bridge; `redirected` (address, ports, inside) is a user-mode network in place of
+    both. It has not booted then. Raises TestbedError VM-04 and what `what_boots` raises; nothing stays then.
     """
     accelerator, _ = qemu.probe_accelerator()
-    vhost = qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
+    ways = Redirected.from_builtins(redirected)
+    vhost = ways is None and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
     spec = MachineSpec(
         name=name,
         cpus=min(cpus, os.cpu_count() or 1),
         memory_octets=memory_octets,
         accelerator=accelerator,
-        nics=(Nic(tap=tap, mac=mac, vhost=vhost),),
+        nics=(Nic(tap=tap, mac=mac, vhost=vhost, redirected=ways),),
     )
     machine = AgentlessMachine(spec, Boot(**boot))
-    hosted.begin(machine, [bridge], ipv6=True)
-    return {"told": dict(machine.describe()), "pid": machine.pid, "start_ticks": machine.start_ticks}
+    hosted.begin(machine, [bridge] if ways is None else [], ipv6=True)
+    return {
+        "told": dict(machine.describe()),
+        "pid": machine.pid,
+        "start_ticks": machine.start_ticks,
+        "ran_s": time.monotonic() - machine.began_s,
+    }
 
 
 def await_answer(*, address: str, port: int, within_s: float) -> bool:
@@ -164,3 +196,31 @@ def await_answer(*, address: str, port: int, within_s: float) -> bool:
         routing.forget_neighbours()
         time.sleep(_STEP_S)
     return False
+
+
+def await_redirected(*, name: str, address: str, port: int, within_s: float) -> bool:
+    """Node function, on the machine's host: whether its server takes a redirected connection in this time.
+
+    QEMU takes each one itself as soon as it runs, whatever the machine does: only what QEMU tells of its own
+    connection with the machine shows that somebody listens there. The server sees one connection that asks
+    for nothing. Raises DriverError VM-07, VM-08.
+    """
+    end_s = time.monotonic() + within_s
+    while time.monotonic() < end_s:
+        with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=_ANSWER_S):
+            late_s = min(end_s, time.monotonic() + _KNOCK_S)
+            while time.monotonic() < late_s:
+                if established(_user_network(name), port):
+                    return True
+                time.sleep(_STEP_S)
+    return False
+
+
+def _user_network(name: str) -> str:
+    asked = {"command-line": "info usernet"}
+    return str(hosted.named(name).monitor.execute("human-monitor-command", asked))
+
+
+def established(told: str, port: int) -> bool:
+    """Whether QEMU's list of its user-mode network has a connection with this port of the machine."""
+    return any(int(found[1]) == port for found in _CONNECTED.finditer(told))

@@ -1,7 +1,7 @@
 """The forms in which the answering program of a path runs behind its host's NIC, and how each is reached.
 
 On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours,
-or in a guest by ports of the host that QEMU redirects.
+or in a guest and as a unikernel by ports of the host that QEMU redirects.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.machines import Redirected
-from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
+from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, Pod, PodEnd, PodRuntime
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
@@ -21,11 +21,14 @@ from bmwg.drivers.places.native import guest_place, native_place
 from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.workload import netperf
 from bmwg.methodology.cells.vnics import VIRTIO
+from bmwg.methodology.record import booted
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, REDIRECTED, UNIKERNEL, Cell
 
 GUEST_BRIDGE = "bmwg-kvbr"
 _PORTS = (*agentless.PORTS.values(), netperf.DATA_PORT)  # of all programs that answer
 _USER, _USER_GATEWAY = "10.0.2.15/24", "10.0.2.2"  # of a guest in QEMU's user-mode network, and QEMU's own
+_ENDED = "redirected ports: QEMU's user-mode network ends connections"
+_BY_QEMU = "QEMU, which has connections of its own with both ends"
 _NUMBER = 1  # of the path's second end
 
 
@@ -66,6 +69,7 @@ def _native(at: Host) -> Iterator[Server]:
             (),
             {
                 "cpus": {"server": place.cpus},
+                booted.KEY: booted.NATIVE.as_builtins(),
                 "hops": [],
                 "forwarding": "nothing forwards",
                 "native_programs": {"server": place.limits},
@@ -139,18 +143,43 @@ def _redirected(at: Host) -> Iterator[Server]:
                 "host": node.name,
                 "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
                 "hops": [
-                    {"at": node.name, "what": "redirected ports: QEMU's user-mode network ends connections"},
+                    {"at": node.name, "what": _ENDED},
                     {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
                 ],
-                "forwarding": "QEMU, which has connections of its own with both ends",
+                "forwarding": _BY_QEMU,
                 "native_programs": {"server": place.limits},
             },
         )
 
 
+def _unikernel(at: Host) -> AbstractContextManager[Server]:
+    told = agentless.settings_of(at.bed)
+    assert told is not None  # the path's probe was asked
+    return _redirected_unikernel(at) if told.redirected else _bridged_unikernel(at)
+
+
 @contextmanager
-def _unikernel(at: Host) -> Iterator[Server]:
-    with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking) as (place, machine):
+def _redirected_unikernel(at: Host) -> Iterator[Server]:
+    """Boot the machine behind ports of its host's address: it has no tap, and nobody can count in it."""
+    node = at.node
+    standing = agentless.standing(at.bed, node, nic=at.nic, asking=at.asking, ports=_PORTS)
+    with addressed(node, at.nic, _NUMBER), standing as (place, machine):
+        yield (
+            PodEnd(pod=place, interface=at.nic, address=agentless.ADDRESS),
+            (),
+            {
+                "machine": machine,
+                "hops": [
+                    {"at": node.name, "what": f"{_ENDED}; no counter of the machine's own can be read"},
+                ],
+                "forwarding": _BY_QEMU,
+            },
+        )
+
+
+@contextmanager
+def _bridged_unikernel(at: Host) -> Iterator[Server]:
+    with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking, ports=()) as (place, machine):
         tap = agentless.TAP
         where = f"{at.node.name}/{tap}"
         yield (
@@ -186,10 +215,20 @@ def _pod(at: Host) -> Iterator[Server]:
                 "network": {node.name: bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(bed)],
                 "pod_runtime": dict(made_by.describe()),
+                **_started(made.pod),
                 "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
                 "forwarding": "the kernel of the server's host",
             },
         )
+
+
+def _started(pod: Pod) -> Evidence:
+    """Return how long the pod took to run, as its runtime tells it; nothing of one that does not."""
+    steps_ns = pod.start_steps_ns
+    if not {"pod_asked", "container_running"} <= steps_ns.keys():
+        return {}
+    took_s = (steps_ns["container_running"] - steps_ns["pod_asked"]) / 1e9
+    return {"start_s": round(took_s, 3), "start_ends": "its container runs, with its network attached"}
 
 
 @contextmanager

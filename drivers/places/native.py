@@ -26,6 +26,7 @@ from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.function import tables
 from bmwg.drivers.nodes import programs
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
+from bmwg.methodology.record import booted
 
 if TYPE_CHECKING:
     from bmwg.drivers.paths.bed import Bed
@@ -182,7 +183,11 @@ class NativeHosting:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What the form is."""
-        return {"form": self.form, "runs": "a process on the node, one port for each instance"}
+        return {
+            "form": self.form,
+            "runs": "a process on the node, one port for each instance",
+            booted.KEY: booted.NATIVE.as_builtins(),
+        }
 
 
 _place: type[ProgramPlace] = HostPlace

@@ -29,7 +29,8 @@ _OF_A_POD = 2  # attachments of a pod that forwards
 _FLOWS = "UDP source and destination address and port; one stream a direction"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
-_OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
+# of one guest; an image's hash holds when it was made; a file system holds a file as it likes
+_OF_ONE_MAKING = ("boot_s", "name", "image", "allocated_octets")
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 
 

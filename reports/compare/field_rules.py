@@ -60,6 +60,12 @@ ROLE_RULES = (
     ),
     RoleRule(path="deployment/**/start_ns", role=Role.MEASURED, reason="how long an instance took to serve"),
     RoleRule(path="deployment/**/boot_s", role=Role.MEASURED, reason="how long a guest took to boot"),
+    RoleRule(path="deployment/**/start_s", role=Role.MEASURED, reason="how long a pod took to run"),
+    RoleRule(
+        path="deployment/**/allocated_octets",
+        role=Role.NAMED,
+        reason="how a host's file system holds a file; the file's length is compared",
+    ),
     RoleRule(
         path="deployment/**/activation_s", role=Role.MEASURED, reason="how long a chain took to come up"
     ),

@@ -23,6 +23,8 @@ from bmwg.drivers.workload.sockperf import Sockperf
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Exchange, Transport
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Validity
 
 pytestmark = needs("iperf3")
@@ -56,6 +58,11 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
         records = take_between(bed, cell, between, {"iperf3": dict(made.describe())})
         assert {"dut1", "dut2"} <= set(records)
         assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
+        told = between.evidence if hosting == BAREMETAL else between.evidence["endpoints"][0]["pod"]
+        size = Booted.from_builtins(told[booted.KEY])
+        assert not size.parts, "it runs on this host's own root, and has no image to compare"
+        assert size.besides.startswith("none: the root of its ")
+        assert between.evidence.get("start_s", 0.0) > 0 if hosting != BAREMETAL else "start_s" not in told
         client = between.ends[0]
         told = made.asked(client, ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"], 5.0)
         assert told["output"].split()[-1] == client.pod.cpus

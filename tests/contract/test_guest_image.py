@@ -46,6 +46,8 @@ from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 from bmwg.resources.kinds.requests.deployment import start_serving
 
 pytestmark = [*needs_guest, *needs_images]
@@ -133,6 +135,10 @@ def test_what_the_guest_writes_is_in_its_memory_and_its_root_is_no_host(
         assert "not permitted" in output_of(instance, "sh", "-c", "echo >/dev/vda")
         assert "python" not in output_of(instance, "busybox", "ls", "/usr/bin")
         assert instance.describe()["machine"]["kind"] == vms.driver
+        size = Booted.from_builtins(instance.describe()["machine"][booted.KEY])
+        disk, held = size.parts[booted.DISK], path.stat().st_blocks * 512
+        assert disk == {Counted.LENGTH: path.stat().st_size, Counted.ALLOCATED: held}
+        assert list(size.parts) == [booted.KERNEL, booted.INITRAMFS, booted.DISK]
         assert instance.fault() is None
         instance.stop()
         again: Any = hosting.start(FILES, 0, SMALL)

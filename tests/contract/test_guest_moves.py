@@ -12,7 +12,7 @@ from tests.contract.paths_support import traces
 from tests.needs_guest import booting
 
 from bmwg.drivers import registry
-from bmwg.drivers.machines import hosted
+from bmwg.drivers.machines import guest_kernel, hosted, router_initramfs
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
@@ -34,6 +34,8 @@ from bmwg.methodology.kinds.acts.records import (
     ActsResult,
     ActsSpec,
 )
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 from bmwg.methodology.records import VM, Cell, Validity
 
 pytestmark = [pytest.mark.root, booting()]
@@ -280,5 +282,10 @@ def test_the_path_leads_nowhere_but_to_the_run_and_its_guest_ends_with_it(bed) -
         require_own_ports(deployment.ports, ())
         require_closed(bed)
         (name,) = {deployment.evidence["machine"]["name"]}
+        kernel = guest_kernel.find()
+        files = [kernel.unpacked_image(), router_initramfs.build(kernel)]
+        size = Booted.from_builtins(deployment.evidence["machine"][booted.KEY])
+        assert size.total(Counted.LENGTH) == sum(len(one.read_bytes()) for one in files)
+        assert size.besides == "", "all of its system is in its memory"
         assert bed.node("dut1").call(hosted.fault, name=name) is None
     assert "VM-08" in bed.node("dut1").call(hosted.fault, name=name)

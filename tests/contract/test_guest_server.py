@@ -16,7 +16,7 @@ from tests.faults.support import children
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.containers import native_cgroup
-from bmwg.drivers.machines import qemu_place
+from bmwg.drivers.machines import guest_kernel, qemu_place
 from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.watch.isolation import require_closed
@@ -26,6 +26,8 @@ from bmwg.drivers.workload.sockperf import Sockperf
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Exchange, Transport
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 from bmwg.methodology.records import GUEST, NOTHING, REDIRECTED, Validity
 
 pytestmark = [*needs("iperf3"), *needs_guest]
@@ -73,6 +75,11 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
         (machine,) = between.evidence["machines"].values()
         assert machine["accelerator"] in ("tcg", "kvm")
         assert machine["vnic"]["kind"] == "virtio"
+        size = Booted.from_builtins(machine[booted.KEY])
+        assert list(size.parts) == [booted.KERNEL, booted.INITRAMFS]
+        kernel = guest_kernel.find()
+        assert size.parts[booted.KERNEL][Counted.LENGTH] == len(kernel.unpacked_image().read_bytes())
+        assert "the host's root over 9p" in size.besides, "its root is no image of its own"
         records = take_between(bed, cell, between, {"iperf3": dict(workload.describe())})
         assert records["vm1"]["fields"]["nic"]["eth0"]["offloads"]["value"]
         on_host = records["dut2"]["fields"]["nic"]

@@ -22,13 +22,15 @@ from tests.contract.http_support import (
 )
 
 from bmwg.drivers.containers import docker_containers
-from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes import process, program_files
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 from bmwg.resources.kinds.requests.deployment import start_serving
 
 pytestmark = needs_http
@@ -92,6 +94,24 @@ def test_a_port_that_is_taken_is_an_error_and_leaves_nothing(
             assert first.fault() is None
         finally:
             first.stop()
+
+
+@needs_docker
+def test_an_image_of_a_known_program_tells_its_octets_and_native_has_none(
+    bench: tuple[Row, Ledger, Path],
+) -> None:
+    row, ledger, _ = bench
+    program = squid.program(cache=False)
+    found = program_files.require(program.command[0], list(program.packages))
+    files = {os.path.realpath(one) for one in program_files.closure(program.command[0], found)}
+    with hosting("docker_routed", node=row.proxy, place=row.place, ledger=ledger) as place:
+        place.prepare(program)
+        (image,) = place.describe()["images"].values()
+    told = Booted.from_builtins(image[booted.KEY]).parts[booted.LAYERS]
+    assert told[Counted.ARCHIVE] == image["octets"]
+    assert told[Counted.UNPACKED] == sum(os.path.getsize(one) for one in files)
+    native = hosting("native", node=row.proxy, place=row.place, ledger=ledger)
+    assert native.describe()[booted.KEY] == booted.NATIVE.as_builtins()
 
 
 @needs_docker

@@ -19,6 +19,7 @@ from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import ActsSpec
+from bmwg.methodology.record import booted
 from bmwg.methodology.records import POD, Cell, Validity
 
 pytestmark = [pytest.mark.root, needs_cni, needs_crun]
@@ -65,6 +66,11 @@ def test_a_pod_is_seen_to_forward_between_request_and_removal_and_nothing_stays(
         assert life.first_frame_ns > life.steps["networks_attached"]
         assert life.removed_ns > life.remove_asked_ns >= life.first_frame_ns
     assert traces(bed.run_dir, bed.token) == before
+
+
+def test_a_pod_of_a_path_says_that_it_has_its_nodes_root_and_no_image(bed) -> None:
+    with path_driver(ground(bed).cell, bed).deploy() as deployment:
+        assert deployment.evidence["pod"][booted.KEY] == booted.ROOT_OF_ITS_NODE.as_builtins()
 
 
 def test_frames_that_went_round_the_pod_are_no_start(bed, monkeypatch) -> None:

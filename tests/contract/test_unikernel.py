@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import needs, offered, spec
+from tests.contract.streams_support import needs, offered, spec, udp
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
@@ -32,6 +32,7 @@ from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.record.booted import KEY, Booted, Counted
 from bmwg.methodology.records import NOTHING, UNIKERNEL, Validity
 
 LACK = qemu.probe_program() or guest_initramfs.probe_shell()
@@ -52,10 +53,23 @@ for word in $(/bin/busybox cat /proc/cmdline); do
     /bin/busybox ip link set lo up
     /bin/busybox ip addr add ${{word#net=}} dev eth0
     /bin/busybox ip link set eth0 up ;;
+  gateway=*)
+    /bin/busybox ip route add default via ${{word#gateway=}} ;;
+  dhcp)
+    /bin/busybox ip link set eth0 up
+    /bin/busybox udhcpc -i eth0 -n -q -s /dhcp ;;
   esac
 done
 echo "double: {server}" >/dev/console
 exec {server}
+"""
+
+
+# what udhcpc calls with what it was given
+DHCP = """#!/bin/busybox sh
+[ "$1" = bound ] || exit 0
+/bin/busybox ip addr add $ip/$mask dev $interface
+/bin/busybox ip route add default via $router
 """
 
 
@@ -72,6 +86,7 @@ def initramfs(folder: Path, server: str) -> Path:
     entries = {"init": (stat.S_IFREG | 0o755, script.encode())}
     for name in sorted({str(parent) for one in files for parent in Path(one).parents} - {"/"}):
         entries[name.lstrip("/")] = (stat.S_IFDIR | 0o755, b"")
+    entries["dhcp"] = (stat.S_IFREG | 0o755, DHCP.encode())
     entries |= {name.lstrip("/"): (stat.S_IFREG | 0o755, path.read_bytes()) for name, path in files.items()}
     target = folder / f"{server.split()[0].rpartition('/')[2]}.cpio"
     target.write_bytes(guest_initramfs.to_newc(entries))
@@ -138,6 +153,10 @@ def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of,
         boots = told["boots"]
         assert boots["kernel"]["octets"] == Path(booted["kernel"]).stat().st_size
         assert len(boots["initrd"]["sha256"]) == 64
+        size = Booted.from_builtins(told[KEY])
+        files = [Path(booted[name]) for name in ("kernel", "initrd")]
+        assert size.total(Counted.LENGTH) == sum(len(one.read_bytes()) for one in files)
+        assert size.besides == "", "nothing of the host's is in it"
         assert "198.18.0.3/24" in boots["command_line"]
         assert booted["kernel"] not in str(told), "a folder says of a machine what no record needs"
         assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
@@ -147,6 +166,54 @@ def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of,
         assert process.same(server.pid, server.start_ticks)
     assert not process.same(server.pid, server.start_ticks)
     assert (traces(bed.run_dir, bed.token), bed.undo.pending, interfaces(bed)) == before
+
+
+@pytest.mark.parametrize("taken", ["net=${address}/${prefix} gateway=${gateway}", "dhcp"])
+def test_a_stream_goes_to_a_machine_behind_redirected_ports_and_nothing_stays(bed_of, booted, taken):
+    line = booted["command_line"].replace("net=${address}/${prefix}", taken)
+    bed = bed_of({**booted, "command_line": line, "redirected": True})
+    path = path_in(bed)
+    assert path.probe_pods() is None
+    before = traces(bed.run_dir, bed.token), bed.undo.pending, interfaces(bed)
+    with path.between_pods() as between:
+        liveness = Liveness(bed)
+        assert "bmwg-uk0" not in interfaces(bed), "nothing of it is an interface of its host"
+        workload = Iperf3([bed.node("dut1")])
+        for asked in (spec(window_octets=20_000), replace(udp(), load_bps=5_000_000)):
+            found = offered(workload, between, asked)
+            workload.detach()
+            assert found.faults == ()
+            assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
+            assert [one.at for one in found.crossings] == ["dut1/under0", "dut2/under0"]
+            for one in found.crossings:
+                assert one.octets >= found.received_octets > 0
+        told = between.evidence["machine"]
+        assert told["nics"][0]["backend"] == "user-mode network"
+        assert 5201 in told["nics"][0]["redirected_ports"]
+        # QEMU takes connections long before: this one was the machine's
+        assert 1 < told["boot_s"] < 120
+        assert told["boot_ends"] == "QEMU has a connection with its first server"
+        assert ("10.0.2.15/24 gateway=10.0.2.2" in told["boots"]["command_line"]) == (taken != "dhcp")
+        assert liveness.fault() is None
+        server = between.ends[1].pod
+        os.kill(server.pid, signal.SIGKILL)
+        end_s = time.monotonic() + 5
+        while liveness.fault() is None and time.monotonic() < end_s:
+            time.sleep(0.1)
+        assert "has ended" in liveness.fault()
+    assert not process.same(server.pid, server.start_ticks)
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending, interfaces(bed)) == before
+
+
+def test_one_behind_redirected_ports_that_does_not_serve_is_a_named_error(bed_of, booted, tmp_path):
+    """QEMU takes each connection, so that alone is no answer of the machine."""
+    idle = initramfs(tmp_path, f"{shutil.which('sleep')} 600")
+    bed = bed_of({**booted, "initrd": str(idle), "redirected": True, "boot_within_s": 12})
+    before = bed.undo.pending, interfaces(bed)
+    with pytest.raises(TestbedError, match="UNIK-01") as caught, path_in(bed).between_pods():
+        pass
+    assert "10.0.2.15 port 5201" in str(caught.value)
+    assert (bed.undo.pending, interfaces(bed)) == before
 
 
 def test_a_machine_that_ends_is_told(bed_of, booted):

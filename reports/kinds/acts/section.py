@@ -39,7 +39,7 @@ from bmwg.methodology.kinds.acts.records import (
     Life,
 )
 from bmwg.methodology.records import NOTHING, OutcomeType
-from bmwg.reports.kinds.acts import exchanges, failures, moves
+from bmwg.reports.kinds.acts import exchanges, failures, moves, sizes
 from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
@@ -189,6 +189,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine, to=moves.OTHER_NODE if drained else "")
             lines += [] if drained else [*_removal_steps(mine), *_frames(mine), *moves.loads(mine, _place)]
+    lines += sizes.lines(run, answers, _place)
     return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
 

@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.requests import judge
 from bmwg.methodology.kinds.requests.profile import EXPERIMENTS
 from bmwg.methodology.kinds.requests.records import FORMS, KIND, SLOW_FORMS, RequestsSpec, Workload
 from bmwg.reports.kinds.repeated.answers import has_answers, without_numbers
+from bmwg.reports.kinds.requests import sizes
 from bmwg.reports.kinds.requests.answers import Answered, answers_of, at_rate, compared, time
 from bmwg.reports.kinds.requests.charts import plot_name
 from bmwg.reports.kinds.requests.cluster_table import cluster_section
@@ -66,6 +67,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
             lines += title(entry.get("title", experiment), 2)
             lines += paragraph(_conditions(mine[0].spec, entry.get("source", "")))
             lines += _rates(run, mine, words) if mine[0].spec.workload.is_open_loop else _times(mine, words)
+            lines += sizes.lines(run, mine, words, _time)
             lines += figure(plot_name(experiment))
             lines += _comparison(run, mine, words, entry.get("published", ""))
             if mine[0].spec.workload is not Workload.START and not mine[0].spec.workload.is_open_loop:

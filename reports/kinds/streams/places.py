@@ -7,14 +7,16 @@ from statistics import median
 from typing import Any
 
 from bmwg.methodology.kinds.streams.records import StreamsResult
-from bmwg.methodology.records import GUESTS
+from bmwg.methodology.records import GUESTS, UNIKERNEL
 from bmwg.reports.kinds.streams import turns
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.render.blocks import Block, paragraph, table
+from bmwg.reports.render.sections import booted
 from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.store import Run
 
 _KVM = "kvm"
+_AGENT_ANSWERS = "our agent in it answers"
 _ENDS = ("asking_cpu_permille", "answering_cpu_permille")
 _UNEVEN = 1.25  # choice: how much more of its CPU one form's program may have had than another's, unsaid
 _TRANSLATED = (
@@ -42,6 +44,12 @@ def machine(run: Run, one: Answered) -> Mapping[str, Any]:
     return next((found for found in each if isinstance(found, Mapping)), {})
 
 
+def redirected(hosting: str, found: Mapping[str, Any]) -> str:
+    """Say of a unikernel that it is behind redirected ports: guests there are a form of their own."""
+    ports = [nic.get("redirected_ports") for nic in found.get("nics", ())]
+    return ", redirected ports" if hosting == UNIKERNEL and any(ports) else ""
+
+
 def nodes(run: Run, one: Answered) -> int:
     """Count the nodes on which the ends of an answer stood; 0 where nothing was deployed for it."""
     ends = run.platform.get("deployments", {}).get(one.deployment, {}).get("endpoints", [])
@@ -57,7 +65,7 @@ def translated(run: Run, one: Answered) -> str:
 
 def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[Block]:
     """Return the places of both ends by form, and what was said of machines."""
-    rows, words = [], []
+    rows, words, sizes = [], [], []
     for form, answers in forms.items():
         ended = next((answer for answer in answers if answer.deployment), None)
         told = run.platform.get("deployments", {}).get(ended.deployment) if ended else None
@@ -65,12 +73,32 @@ def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[Block]:
             continue
         assert ended is not None
         rows.append([form, _client(told), _server(told), _way(told)])
+        sizes.append(_size(form, told))
         words += [name for name in (translated(run, ended),) if name]
     if not rows:
         return []
     head = ["form of the server", "client's program", "server's program", "between them"]
     said = paragraph(_TRANSLATED.format(accelerator="/".join(sorted(set(words))))) if words else []
-    return [*said, *table(head, rows, "Where the programs of both ends ran")]
+    return [
+        *said,
+        *table(head, rows, "Where the programs of both ends ran"),
+        *booted.lines(sizes, "form of the server", "start, of one deployment"),
+    ]
+
+
+def _size(form: str, told: Mapping[str, Any]) -> booted.Row:
+    """Return what a form boots or unpacks beside its start, which does not end alike in all forms."""
+    machines = [told["machine"]] if told.get("machine") else list(dict(told.get("machines") or {}).values())
+    for found in machines:
+        boot_s = found.get("boot_s")
+        ends = found.get("boot_ends", _AGENT_ANSWERS)
+        start = NONE if boot_s is None else f"{boot_s:.1f}\u00a0s"
+        return booted.Row(form=form, told=found, start=start, ends=ends)
+    for end in told.get("endpoints", ()):
+        start_s = told.get("start_s")
+        start = NONE if start_s is None else f"{start_s:.3f}\u00a0s"
+        return booted.Row(form=form, told=end.get("pod"), start=start, ends=str(told.get("start_ends", NONE)))
+    return booted.Row(form=form, told=told, start=NONE, ends="nothing starts before the program")
 
 
 def _client(told: Mapping[str, Any]) -> str:
@@ -97,10 +125,8 @@ def _machine_words(found: Mapping[str, Any]) -> str:
     parts += [f"CPU {found.get('process_cpus', '')} ({found.get('cpus')} in it)"]
     parts += [f"memory {found.get('memory_octets', 0) >> 20} MiB, "]
     parts[-1] += f"{found.get('resident_octets_after_boot', 0) >> 20} MiB resident after boot"
-    parts += [
-        f"{name} {one['file']} of {one['octets']} octets" for name, one in what.items() if "file" in one
-    ]
-    parts += [f"booted in {found.get('boot_s')} s", "no agent in it"]
+    parts += [f"{name} {one['file']}" for name, one in what.items() if "file" in one]
+    parts += ["no agent in it"]
     return ", ".join(parts)
 
 
@@ -109,8 +135,6 @@ def _guest_words(found: Mapping[str, Any]) -> str:
     parts = [f"guest of QEMU {found.get('qemu', '')} under {str(found.get('accelerator', '')).upper()}"]
     parts += [f"{found.get('cpus')} CPUs in it, on any of the host's"]
     parts += [f"memory {found.get('memory_octets', 0) >> 20} MiB", f"vNIC {vnic.get('kind')}"]
-    boot_s = found.get("boot_s")
-    parts += [f"booted in {boot_s:.1f} s (until our agent answered)"] if boot_s is not None else []
     return ", ".join(parts)
 
 

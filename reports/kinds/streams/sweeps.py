@@ -79,9 +79,10 @@ def form_of(run: Run, one: Answered) -> str:
     """Name a server's form as a reader does, a machine with what ran its instructions."""
     cell = one.outcome.cell
     words = {BAREMETAL: "native", POD: f"pod, {cell.network}"}
-    found = places.machine(run, one).get("accelerator")
+    machine = places.machine(run, one)
+    found = machine.get("accelerator")
     under = f" under {str(found).upper()}" if found else ""
-    return words.get(cell.hosting, cell.hosting) + under
+    return words.get(cell.hosting, cell.hosting) + places.redirected(cell.hosting, machine) + under
 
 
 def grounds(run: Run, answers: Sequence[Answered]) -> list[Block]:

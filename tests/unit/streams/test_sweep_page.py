@@ -14,6 +14,8 @@ from bmwg.methodology.kinds.streams.curves import Beside
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
+from bmwg.methodology.record import booted
+from bmwg.methodology.record.booted import Booted, Counted
 from bmwg.methodology.records import BAREMETAL, GUEST, GUESTS, REDIRECTED, UNIKERNEL
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.kinds.streams import places, sweeps, turns
@@ -34,7 +36,11 @@ MACHINE = {
     "memory_octets": 256 << 20,
     "resident_octets_after_boot": 124 << 20,
     "boot_s": 6.191,
+    "boot_ends": "the asking node sees its first server listen",
     "boots": {"image": {"file": "small.raw", "octets": 34131456, "sha256": "0" * 64}},
+    booted.KEY: Booted(
+        parts={booted.DISK: {Counted.LENGTH: 34_131_456, Counted.ALLOCATED: 20_480}}
+    ).as_builtins(),
 }
 
 
@@ -43,6 +49,8 @@ DEPLOYMENT = {
     "native_programs": {"client": LIMITS, "server": {**LIMITS, "cpuset_cpus": "1"}},
     "hops": [{"at": "dut2/under0", "what": "the server's host"}],
 }
+ROOT = {booted.KEY: booted.ROOT_OF_ITS_NODE.as_builtins()}
+POD = {"start_s": 0.4, "start_ends": "its container runs", "endpoints": [{"pod": ROOT}]}
 
 
 def answered(planned, faster=FASTER) -> Answered:
@@ -77,6 +85,8 @@ def page(machine=None, profile=MappingProxyType({})) -> str:
     answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
     assert all(one.measured for one in answers), [one.outcome for one in answers][:1]
     deployments = {form: dict(DEPLOYMENT) for form in faster}
+    deployments[BAREMETAL][booted.KEY] = booted.NATIVE.as_builtins()
+    deployments["docker"] |= POD
     deployments |= {UNIKERNEL: {**DEPLOYMENT, "machine": machine}} if machine else {}
     run = SimpleNamespace(platform={"deployments": deployments}, profile=profile)
     return restructured(sweeps.lines(run, "socket_sizes", answers, lambda name: [])).replace("\\", "")
@@ -157,11 +167,20 @@ def test_a_machine_under_tcg_has_numbers_and_no_ratio() -> None:
     assert "unikernel under TCG, Mbit/s" in flat
     assert "unikernel under TCG : native" not in flat
     assert "ran under TCG, which translates its instructions" in flat
-    assert "image small.raw of 34131456 octets" in flat
-    assert "booted in 6.191 s" in flat
+    assert "image small.raw, no agent in it" in flat
+    assert "unikernel under TCG - disk image - 34,131,456 - 20,480 - 6.2 s - the asking node sees" in flat
+    assert "native - none: the root of its host - — - — - — - nothing starts before the program" in flat
+    assert "docker - none: the root of its node, read-only - — - — - 0.400 s - its container runs" in flat
     areas = text[text.index("Signed area between each curve") :]
     assert "unikernel" not in areas
     assert "docker" in areas
+
+
+def test_a_unikernel_behind_redirected_ports_is_named_so() -> None:
+    behind = {"backend": "user-mode network", "redirected_ports": [5201]}
+    flat = " ".join(page({**MACHINE, "nics": [behind]}).split())
+    assert "unikernel, redirected ports under TCG, Mbit/s" in flat
+    assert "unikernel, redirected" not in " ".join(page({**MACHINE, "nics": [{"backend": "tap"}]}).split())
 
 
 def test_a_machine_under_kvm_is_held_against_native_and_the_document() -> None:
@@ -221,6 +240,8 @@ def guest_page(accelerator: str, form: str = GUEST) -> str:
     """Native beside a server in a guest."""
     faster = {BAREMETAL: 1.0, form: 0.5}
     vm = {"accelerator": accelerator, "qemu": "7.2.22", "cpus": 2, "memory_octets": 1 << 30, "boot_s": 8.04}
+    parts = {booted.KERNEL: {Counted.LENGTH: 43_000_000}, booted.INITRAMFS: {Counted.LENGTH: 1}}
+    vm[booted.KEY] = Booted(parts=parts, besides="its root").as_builtins()
     inside = {"native_programs": {"client": LIMITS, "server": {**LIMITS, "cpuset_cpus": "1"}}}
     guest = {**inside, "machines": {"vm1": {**vm, "vnic": {"kind": "virtio"}}}}
     run = SimpleNamespace(
@@ -238,7 +259,8 @@ def test_a_guest_under_tcg_stands_beside_native_in_no_ratio_and_no_plot(form) ->
     assert f"{form} under TCG : native" not in text
     assert "ran under TCG, which translates its instructions" in text
     assert "guest of QEMU 7.2.22 under TCG, 2 CPUs in it" in text
-    assert "booted in 8.0 s" in text
+    assert f"{form} under TCG - kernel and initramfs; not counted: its root - 43,000,001" in text
+    assert "- 8.0 s - our agent in it answers" in text
     assert "Signed area" not in text
     assert "figure" not in text.replace("place in the figure", "").replace("its figures", "")
 

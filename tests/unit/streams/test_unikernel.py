@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.pods import Phases
@@ -46,6 +48,7 @@ def written(told):
         {**IMAGE, "boot_within_s": 0},
         {**IMAGE, "image": "folder/"},
         {**IMAGE, "agent": "none"},
+        {**IMAGE, "redirected": "yes"},
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_made(told) -> None:
@@ -65,17 +68,29 @@ def test_a_command_line_gets_the_servers_address_and_keeps_what_it_does_not_know
     assert (found.memory_octets, found.cpus, found.boot_within_s) == (1 << 30, 2, 9.0)
 
 
+def test_one_behind_redirected_ports_is_told_the_address_that_qemu_gives_it() -> None:
+    found = agentless.settings_of(SimpleNamespace(testbed=written({**KERNEL, "redirected": True})))
+    assert found.boot["command_line"] == "ip=10.0.2.15/24 gw=10.0.2.2 $other"
+    assert (found.redirected, found.address) == (True, "10.0.2.15")
+    bridged = agentless.settings_of(SimpleNamespace(testbed=written(KERNEL)))
+    assert (bridged.redirected, bridged.address) == (False, "198.18.0.3")
+
+
 def test_a_testbed_that_says_nothing_has_none() -> None:
     assert agentless.settings_of(SimpleNamespace(testbed=load_testbed())) is None
 
 
-def argv(boot, what) -> str:
+TAP = Nic(tap="t0", mac="02:00:00:00:00:01")
+WAYS = Redirected(address="198.18.0.3", ports=(5201, 11111), inside="10.0.2.15")
+
+
+def argv(boot, what, nic=TAP) -> str:
     spec = MachineSpec(
         name="u",
         cpus=1,
         memory_octets=64 << 20,
         accelerator=Accelerator.TCG,
-        nics=(Nic(tap="t0", mac="02:00:00:00:00:01"),),
+        nics=(nic,),
     )
     return " ".join(unikernel.command(spec, boot, what, monitor_fd=9))
 
@@ -93,6 +108,35 @@ def test_a_kernel_boots_with_its_own_words_and_no_agent() -> None:
     assert "-kernel /k -append --ip=x -initrd /i" in told
     for ours in ("virtserialport", "virtio-9p", "-drive"):
         assert ours not in told
+
+
+def test_redirected_ports_lead_to_the_machines_own_address_and_there_is_no_tap() -> None:
+    told = argv(unikernel.Boot(cpus="1", kernel="/k"), {}, replace(TAP, redirected=WAYS))
+    assert "-netdev user,ipv6=off,hostfwd=tcp:198.18.0.3:5201-10.0.2.15:5201," in told
+    assert "hostfwd=udp:198.18.0.3:11111-10.0.2.15:11111,id=net0" in told
+    assert "tap" not in told
+    same = argv(unikernel.Boot(cpus="1", kernel="/k"), {}, replace(TAP, redirected=replace(WAYS, inside="")))
+    assert "hostfwd=tcp:198.18.0.3:5201-198.18.0.3:5201," in same
+
+
+USER_NETWORK = """Hub -1 (n):\r
+  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ\r
+  TCP[{state}]      10      198.18.0.3  5201       10.0.2.15  5201     0     0\r
+  TCP[HOST_FORWARD]   9      198.18.0.3  5201       10.0.2.15  5201     0     0\r
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "port", "answers"),
+    [
+        ("ESTABLISHED", 5201, True),
+        ("ESTABLISHED", 520, False),
+        ("SYN_SENT", 5201, False),
+        ("CLOSED", 5201, False),
+    ],
+)
+def test_a_connection_that_qemu_took_alone_is_no_answer_of_the_machine(state, port, answers) -> None:
+    assert unikernel.established(USER_NETWORK.format(state=state), port) is answers
 
 
 def test_a_pod_whose_image_lacks_the_programs_is_entered_without_its_root() -> None:
