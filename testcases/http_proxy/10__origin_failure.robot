@@ -9,5 +9,5 @@ Test Tags           metric:origin_failure    clause:rfc8172-4.4    req:RFC8172-4
 
 *** Test Cases ***
 Requests While The Origin Fails
-    [Tags]    id:HP-ORIGIN-1
+    [Tags]    id:HP-FAIL-1
     Measure Its Cells

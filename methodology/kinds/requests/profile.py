@@ -67,7 +67,7 @@ _FAILS = "fails"  # the axis of cells whose origin fails
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
-ORIGIN_TEST = f"{TEST_IDS}ORIGIN-1"  # of all forms and functions
+ORIGIN_TEST = f"{TEST_IDS}FAIL-1"  # of all forms and functions
 OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
@@ -145,7 +145,13 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     typed["function"] = axes["function"]
     if fails := told.get(_FAILS):  # how it fails stands in the name; its load does not
         typed["origin"] = OriginFails(
-            fails=fails, rate_rps=1, fail_s=1.0, return_s=1.0, answer_s=1.0, objects=1, cache=typed["cache"]
+            fails=fails,
+            rate_rps=1,
+            fail_s=1.0,
+            return_s=1.0,
+            answer_s=1.0,
+            objects=1,
+            cache=bool(told["cache"]),
         )
     of = {name: axis for name, axis in told.items() if name != _FAILS}
     return cell_of(RequestsSpec(**{**of, **typed}))

@@ -38,8 +38,9 @@ _SAID = (
     " three kinds of object; each has a connection of its own. Each of those that were sent while the origin"
     " failed is counted once: right before its return, right only after it, an error status, or no whole"
     " answer within the clients' limit; these add up to what was sent. Counts are of all valid repetitions"
-    " together, percentiles are the median of the repetitions' own, and the largest time is that of all. The failure and the return are what the clients' node saw by looks at the origin itself, past"
-    " the function; the time of the return is that of the last look that failed."
+    " together; percentiles are the median of the repetitions' own, and the largest time is that of all. The"
+    " failure and the return are what the clients' node saw by looks at the origin itself, past the function;"
+    " a return is timed from the last look that failed."
 )
 _SHOWN = ("p50", "p95", "max")
 _CELL = ("hosting form", "function", "cache", "the origin", "object")
