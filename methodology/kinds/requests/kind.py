@@ -16,11 +16,11 @@ from bmwg.methodology.kinds.repeated.kind import MEASURED, RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.requests import judge, origin_failure, phase_search, rate, rate_search
 from bmwg.methodology.kinds.requests.profile import (
+    ANSWERED,
     CONCURRENT,
     CONNECTION_RATE,
     FORMAT,
     METRICS,
-    ORIGIN_FAILURE,
     PROCESSING,
     PROFILES,
     RATE,
@@ -56,7 +56,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         f"{RATE}.{phase_search.MET}",
         f"{CONNECTION_RATE}.{phase_search.MET}",
         f"{CONCURRENT}.{phase_search.MET}",
-        f"{ORIGIN_FAILURE}.mean",
+        f"{ANSWERED}.mean",
     )
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
         PROCESSING: (SPEED, replace(RELIABILITY, part="failed_ratio")),
@@ -64,7 +64,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         RATE: (SPEED,),
         CONNECTION_RATE: (SPEED,),
         CONCURRENT: (Place(stage=Stage.OPERATION, criterion=Criterion.SCALE),),
-        ORIGIN_FAILURE: (RELIABILITY, replace(SPEED, part=origin_failure.RECOVERY)),
+        ANSWERED: (RELIABILITY, replace(SPEED, part=origin_failure.RECOVERY)),
     }
     cites_catalogue = False
     named_by_run = frozenset({"networks"})

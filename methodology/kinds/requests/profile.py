@@ -48,7 +48,7 @@ RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all form
     "concurrent_connections": "R9411-CONC-1",
     "https_concurrent_connections": "R9411-CONC-2",
 }
-ORIGIN_FAILURE = "origin_failure"  # the experiment, and its metric
+ORIGIN_FAILURE = "origin_failure"  # the experiment
 DIRECT = "none"  # the function that is none: clients and origin alone
 HTTP_1 = "h1"  # HTTP/1.1, as a profile names it
 INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
@@ -60,7 +60,8 @@ SCHEMA = "http_profile"
 PATH = "client-proxy-server"
 PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
 CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
-METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT, ORIGIN_FAILURE)
+ANSWERED = "answered_without_origin"  # of the requests that were sent while the origin failed
+METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT, ANSWERED)
 RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
 _OPTIONAL = ("tls", "mix", "http", "ip")  # axes of cells that have them
 _FAILS = "fails"  # the axis of cells whose origin fails
@@ -162,7 +163,7 @@ def metric_of(workload: Workload, experiment: str = "", *, holds: bool = False) 
     if workload.is_open_loop:
         return CONCURRENT if holds else CONNECTION_RATE if experiment in _CONNECTIONS else RATE
     if workload is Workload.ORIGIN_FAILURE:
-        return ORIGIN_FAILURE
+        return ANSWERED
     return START if workload is Workload.START else PROCESSING
 
 

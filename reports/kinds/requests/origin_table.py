@@ -9,10 +9,7 @@ from bmwg.methodology.answers.student import Interval, interval
 from bmwg.methodology.kinds.requests.origin_failure import (
     CLASSES,
     ERROR,
-    FRESH,
-    NEW,
     REFUSES,
-    STALE,
     STALLS,
     Asked,
     OriginFailed,
@@ -28,16 +25,13 @@ _FAILS = {
     ERROR: "answers status 503",
     STALLS: "accepts connections and answers nothing",
 }
-_CLASSES = {
-    FRESH: "asked before, may be kept for a day",
-    STALE: "asked before, its time is over",
-    NEW: "never asked before",
-}
 _SAID = (
     "An experiment of ours, asked for by no document. Requests leave at a constant rate, by turns for the"
-    " three kinds of object; each has a connection of its own. Each of those that were sent while the origin"
-    " failed is counted once: right before its return, right only after it, an error status, or no whole"
-    " answer within the clients' limit; these add up to what was sent. Counts are of all valid repetitions"
+    " three kinds of object: fresh ones were asked for before and may be kept for a day, stale ones were"
+    " asked for before and their time is over, new ones were never asked for. Each request has a connection of"
+    " its own. Each of those that were sent while the origin failed is counted once: right before its return,"
+    " right only after it, an error status, or no whole answer within the clients' limit; these add up to what"
+    " was sent. Counts are of all valid repetitions"
     " together; percentiles are the median of the repetitions' own, and the largest time is that of all. The"
     " failure and the return are what the clients' node saw by looks at the origin itself, past the function;"
     " a return is timed from the last look that failed."
@@ -53,7 +47,14 @@ def origin_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
         return []
     lines = [*title("An origin that fails", 2), *paragraph(_SAID), *paragraph(_load(mine))]
     rows = [_counts(run, one, of) for one in mine if one.measured for of in CLASSES]
-    head = [*_CELL, "asked for", "sent", "right", "time of these p50 / p95 / max", "right after the return"]
+    head = [
+        *_CELL,
+        "kind of object",
+        "sent",
+        "right",
+        "time of these p50 / p95 / max",
+        "right after the return",
+    ]
     head += ["error statuses", "time of these p50 / p95 / max", "no whole answer, or another body"]
     lines += table(head, rows, "Requests that were sent while the origin failed")
     head = [*_CELL, "type", "share of right answers (no unit, mean)", "failure as seen", "known to"]
@@ -67,7 +68,8 @@ def _load(answers: Sequence[Answered]) -> str:
     told = dict.fromkeys(
         f"{one.rate_rps} requests/s; the origin fails for {one.fail_s:g} s, the load goes on for"
         f" {one.return_s:g} s after it; a client gives up after {one.answer_s:g} s; {one.objects} objects of"
-        " each kind that was asked before"
+        " each kind that was asked before; a new one is asked for each"
+        f" {len(CLASSES) / one.rate_rps * 1e3:.0f} ms, and a return is known no better"
         for one in found
     )
     return f"Load: {'; or '.join(told)}."
@@ -92,7 +94,7 @@ def _counts(run: Run, one: Answered, of: str) -> list[str]:
     mine = [each.meanwhile[of] for each in _failures(one)]
     return [
         *_cell(run, one),
-        _CLASSES[of],
+        of,
         *(str(int(one.values[f"{of}.{what}"])) for what in ("sent", "right")),
         _times(one, f"{of}.right"),
         str(int(one.values[f"{of}.right_after"])),

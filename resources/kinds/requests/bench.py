@@ -23,7 +23,7 @@ from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.origin_failure import CLASSES, RIGHT, SENT
 from bmwg.methodology.kinds.requests.phase_search import MET
 from bmwg.methodology.kinds.requests.profile import (
-    ORIGIN_FAILURE,
+    ANSWERED,
     RATES,
     START,
     sizes_octets,
@@ -88,7 +88,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             met = next((value for value in outcome.values if value.metric == named), None)
             return f"{met.number} {met.unit}" if met else f"{told['lossless']} requests/s"
         half = told.get("half_width_95")
-        if outcome.metric == ORIGIN_FAILURE:
+        if outcome.metric == ANSWERED:
             sent, right = (sum(told[f"{of}.{what}"] for of in CLASSES) for what in (SENT, RIGHT))
             return f"{right} of {sent} requests answered rightly while the origin failed"
         spread = f" +/- {half / 1e6:.3f}" if half is not None else ""

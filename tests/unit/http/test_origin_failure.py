@@ -187,7 +187,7 @@ def test_an_answer_has_counts_of_all_repetitions_and_the_mean_share() -> None:
     one, other = failure(), failure(asked(stale_right=False))
     outcome = REQUESTS.answered(made.planned(of), made.tried(of, [result(one), result(other)]))
     assert outcome.type is OutcomeType.MEASURED
-    found = {value.metric.removeprefix("origin_failure."): value.number for value in outcome.values}
+    found = {value.metric.removeprefix("answered_without_origin."): value.number for value in outcome.values}
     assert found["mean"] == pytest.approx((8 / 13 + 4 / 13) / 2)
     assert (found["stale.sent"], found["stale.right"], found["stale.wrong"]) == (8, 4, 4)
     assert (found["fresh.sent"], found["fresh.right"], found["fresh.right_after"]) == (10, 8, 2)
@@ -239,7 +239,7 @@ def _out(one: Any) -> bool:
 def test_the_profile_plans_each_failure_with_a_cache_and_without() -> None:
     plan = profile.load("origin").plan()
     assert {one.test_id for one in plan} == {profile.ORIGIN_TEST}
-    assert {one.metric for one in plan} == {profile.ORIGIN_FAILURE}
+    assert {one.metric for one in plan} == {profile.ANSWERED}
     assert len({one.key for one in plan}) == len(plan) == 3 * (3 + 2)
     for one in plan:
         cell = one.cell
