@@ -28,13 +28,13 @@ _FAILS = {
 _SAID = (
     "An experiment of ours, asked for by no document. Requests leave at a constant rate, by turns for the"
     " three kinds of object: fresh ones were asked for before and may be kept for a day, stale ones were"
-    " asked for before and their time is over, new ones were never asked for. Each request has a connection of"
-    " its own. Each of those that were sent while the origin failed is counted once: right before its return,"
-    " right only after it, an error status, or no whole answer within the clients' limit; these add up to what"
-    " was sent. Counts are of all valid repetitions"
-    " together; percentiles are the median of the repetitions' own, and the largest time is that of all. The"
-    " failure and the return are what the clients' node saw by looks at the origin itself, past the function;"
-    " a return is timed from the last look that failed."
+    " asked for before and their time is over, new ones were never asked for. Each request has a connection"
+    " of its own. Each of those that were sent while the origin failed is counted once: right before its"
+    " return, right only after it, an error status, or no whole answer within the clients' limit; these add"
+    " up to what was sent. Counts are of all valid repetitions together; percentiles are the median of the"
+    " repetitions' own, and the largest time is that of all. The failure and the return are what the clients'"
+    " node saw by looks at the origin itself, past the function; a return is timed from the last look that"
+    " failed."
 )
 _SHOWN = ("p50", "p95", "max")
 _CELL = ("hosting form", "function", "cache", "the origin", "object")
