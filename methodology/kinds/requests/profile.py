@@ -167,23 +167,26 @@ def metric_of(workload: Workload, experiment: str = "", *, holds: bool = False) 
     return START if workload is Workload.START else PROCESSING
 
 
-def load(
-    name: str, *, forms: Collection[str] | None = None, functions: Collection[str] | None = None
-) -> Profile[RequestsSpec]:
-    """Read a profile that comes with the toolkit, or a file; `forms` and `functions` are what is installed.
+def load(name: str, *, forms: Collection[str] | None = None) -> Profile[RequestsSpec]:
+    """Read a profile that comes with the toolkit, or a file; `forms` are those that are installed.
 
     Raises ConfigError HPROF-01, and HPROF-02 (a ToolkitBug for a file of ours).
     """
     found = PROFILES.load(name)
-    if wrong := [*_not_installed(found.data, forms, functions), *_wrong_together(found.data)]:
+    if wrong := [*_not_installed(found.data, "forms", "hosting form", forms), *_wrong_together(found.data)]:
         raise PROFILES.refusal(name, str(wrong[0]))
     return found
 
 
+def require_functions(profile: Profile[RequestsSpec], functions: Collection[str], source: str) -> None:
+    """Raise ConfigError HPROF-02 for a function that is not installed; the profile is of `source`."""
+    if wrong := _not_installed(profile.data, "functions", "function", functions):
+        raise PROFILES.refusal(source, str(wrong[0]))
+
+
 def _not_installed(
-    data: Mapping[str, Any], forms: Collection[str] | None, functions: Collection[str] | None
+    data: Mapping[str, Any], key: str, what: str, installed: Collection[str] | None
 ) -> list[Problem]:
-    there = (("forms", "hosting form", forms), ("functions", "function", functions))
     return [
         Problem(
             location=("experiments", number, key),
@@ -191,11 +194,9 @@ def _not_installed(
             found=repr(name),
             near=near_name(name, installed),
         )
-        for number, experiment in enumerate(data["experiments"])
-        for key, what, installed in there
-        if installed is not None
+        for number, experiment in enumerate(data["experiments"] if installed is not None else ())
         for name in experiment.get(key, ())
-        if name not in installed and not (key == "forms" and name.startswith(POD_PREFIX))
+        if installed is not None and name not in installed and not name.startswith(POD_PREFIX)
     ]
 
 

@@ -23,6 +23,7 @@ from bmwg.methodology.kinds.requests.origin_failure import (
 )
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.kinds.requests.answers import answers_of, time
 from bmwg.reports.kinds.requests.physics import PHYSICS
 from bmwg.reports.kinds.requests.section import http_section
 from bmwg.reports.render.forms.rst import restructured
@@ -287,7 +288,9 @@ def test_the_report_has_counts_statuses_and_the_return(tmp_path: Path) -> None:
     with RunStore.create(tmp_path, "r", made.header(used, [planned])) as store:
         of = failure()
         made.answer(store, planned, [_as_planned(planned.spec, of)] * 2)
-    told = restructured(http_section(read_run(tmp_path / "r")))
+    run = read_run(tmp_path / "r")
+    assert [time(one) for one in answers_of(run)] == [None]  # a share is no time of a request
+    told = restructured(http_section(run))
     assert "An experiment of ours" in told
     assert "refuses connections" in told
     assert "503\\: 8" in told
