@@ -61,9 +61,8 @@ class RequestsShare:
         else:
             self._networks = networks_of_testbed(settings)
             self._pods = pods_of_testbed(settings)
-            written = profiles.load(
-                settings.profile, forms=registry.forms(), functions=registry.names(registry.PROXY)
-            )
+            written = profiles.load(settings.profile, forms=registry.forms())
+            profiles.require_functions(written, registry.names(registry.PROXY), settings.profile)
             self.profile = profiles.with_networks(written, list(self._networks))
             plan = [one for one in self.profile.plan() if one.test_id in selected]
             self.plan = list(turns.interleaved(plan, self._seed))
@@ -137,9 +136,8 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
                 wanted.profile, wanted.narrowing, "a profile of HTTP experiments names its forms"
             )
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
-        profile = profiles.load(
-            wanted.profile, forms=registry.forms(), functions=registry.names(registry.PROXY)
-        )
+        profile = profiles.load(wanted.profile, forms=registry.forms())
+        profiles.require_functions(profile, registry.names(registry.PROXY), wanted.profile)
         return profiles.with_networks(profile, networks).plan()
 
     def load(self, planned: Planned[RequestsSpec]) -> str:
