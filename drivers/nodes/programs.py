@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -91,6 +92,15 @@ def said(folder: str) -> str:
 def fault(*, pid: int, start_ticks: int, folder: str) -> str | None:
     """Node function: why the program no longer runs; None while it does."""
     return None if process.same(pid, start_ticks) else f"the program has ended: {said(folder)}"
+
+
+def hold(*, pid: int, start_ticks: int, held: bool) -> None:
+    """Node function: stop the processes of a program's session where they are, or have them go on."""
+    if not process.same(pid, start_ticks):
+        return
+    for member in session(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member, signal.SIGSTOP if held else signal.SIGCONT)
 
 
 def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> None:

@@ -84,6 +84,10 @@ class AgentsProgram:
         """Say why it no longer runs."""
         return self._place.call(programs.fault, folder=self._folder, **self._process)
 
+    def hold(self, *, held: bool) -> None:
+        """Stop all its processes where they are, or have them go on."""
+        self._place.call(programs.hold, held=held, **self._process)
+
     def stop(self) -> None:
         """End it, and remove its folder."""
         self._place.call(programs.stop, folder=self._folder, **self._process)

@@ -46,6 +46,7 @@ class ApacheProxy:
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     forward: ClassVar[bool] = False
     inspects: ClassVar[bool] = False
+    caches: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     status_path: ClassVar[str] = f"{own_counts.PATH}?auto"

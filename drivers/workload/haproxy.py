@@ -45,6 +45,7 @@ class Haproxy:
     packages: ClassVar[tuple[str, ...]] = ("haproxy",)
     forward: ClassVar[bool] = False
     inspects: ClassVar[bool] = False
+    caches: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "haproxy"

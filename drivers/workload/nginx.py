@@ -1,4 +1,4 @@
-"""nginx as a reverse proxy under test: its configuration as data. No log, no cache, no session resumption."""
+"""nginx as a reverse proxy under test: its configuration as data. No log, no session resumption."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bmwg.drivers.workload.run_authority import Terminated
 
 PORT_NUMBER, PLAIN_PORT = 8088, 8188
 CERTIFICATE, KEY = "server.crt", "server.key"
+CACHE_MEMORY_MB = 260  # as Squid's (document 001, section 4.2)
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 _CONFIG = """\
@@ -28,7 +29,7 @@ http {{
     tcp_nodelay on;
     keepalive_timeout 75s;
     keepalive_requests 1000;
-{temporary}
+{temporary}{kept}
     upstream origin {{
         server {origin};
         keepalive 64;
@@ -44,28 +45,39 @@ http {{
             proxy_http_version 1.1;
             proxy_set_header Connection "";
             proxy_set_header Host $host;
-        }}
+{keeps}        }}
     }}
 }}
 """
 
 
+_KEPT = f"""
+    proxy_cache_path {{folder}}/cache keys_zone=kept:10m max_size={CACHE_MEMORY_MB}m;"""
+_KEEPS = "            proxy_cache kept;\n"
+_KEEPS_STALE = (
+    "            proxy_cache_use_stale error timeout updating http_500 http_502 http_503 http_504;\n"
+)
+
+
 class Nginx:
-    """nginx before one origin."""
+    """nginx before one origin. With a cache everything else of it stays at its default."""
 
     name: ClassVar[str] = "nginx"
     packages: ClassVar[tuple[str, ...]] = ("nginx",)
     forward: ClassVar[bool] = False
     inspects: ClassVar[bool] = False
+    caches: ClassVar[bool] = True
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "nginx"
+    uses_stale: ClassVar[bool] = False
     status_path: ClassVar[str] = own_counts.PATH
     counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
-        """Return nginx as it is started in an instance; it keeps nothing, whatever `cache` says."""
+        """Return nginx as it is started in an instance."""
+        keeps = _KEEPS + (_KEEPS_STALE if self.uses_stale else "")
         files = {
             "nginx.conf": _CONFIG.format(
                 folder=FOLDER,
@@ -77,6 +89,8 @@ class Nginx:
                 ssl=f" ssl{' http2' if tls.http2 else ''}" if tls else "",
                 origin=f"{bracketed(origin[0])}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
+                kept=_KEPT.format(folder=FOLDER) if cache else "",
+                keeps=keeps if cache else "",
                 tls=tls_lines(tls) if tls else "",
             )
         }
@@ -95,6 +109,13 @@ class Nginx:
         """Read its status: the line of numbers is accepted, handled, requests."""
         accepted, handled, requests = map(int, text.splitlines()[2].split())
         return {own_counts.REQUESTS: requests, "accepted": accepted, "handled": handled}
+
+
+class StaleNginx(Nginx):
+    """The same, which answers by what it has where the origin fails, its time over or not."""
+
+    name: ClassVar[str] = "nginx-stale"
+    uses_stale: ClassVar[bool] = True
 
 
 def tls_lines(tls: Terminated) -> str:
@@ -120,4 +141,5 @@ def tls_lines(tls: Terminated) -> str:
 
 
 _: type[ProxyFunction] = Nginx
+_also: type[ProxyFunction] = StaleNginx
 _counting: type[own_counts.CountsRequests] = Nginx

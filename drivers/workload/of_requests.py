@@ -14,6 +14,7 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests.records import KIND, RequestsResult, RequestsSpec
 
 if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for the functions that run there
+    from bmwg.drivers.workload.failing_origin import FailingOrigin
     from bmwg.drivers.workload.row import Row
 
 
@@ -23,6 +24,7 @@ class Served:
 
     A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS (a `forward`
     one for a tunnel first, and for a path in it), and where there is a `plain_port` it answers there without.
+    `origin` is that behind it, where it can be told to fail.
     """
 
     address: str
@@ -30,6 +32,7 @@ class Served:
     forward: bool = True
     trust: Trust | None = None
     plain_port: int = 0
+    origin: FailingOrigin | None = None
 
     def target(self, row: Row, octets: int) -> str:
         """Return what stands in the request line for the object of a size."""

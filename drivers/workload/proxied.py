@@ -21,6 +21,7 @@ class ProxyFunction(Protocol):
 
     `forward` says that clients ask it for a whole URL, and with TLS for a tunnel to the origin; where it
     `inspects` it ends the TLS in that tunnel by certificates of its own making, and asks the origin by TLS.
+    `caches` says that it keeps objects where it is told to.
     Another one stands for its origin, and may end TLS. `counts` says that `squid.counters` reads it.
     `executable` is its program in PATH, `plain_port` where it answers without TLS beside its own port (0:
     nowhere). The class is made without arguments.
@@ -30,6 +31,7 @@ class ProxyFunction(Protocol):
     packages: ClassVar[tuple[str, ...]]
     forward: ClassVar[bool]
     inspects: ClassVar[bool]
+    caches: ClassVar[bool]
     counts: ClassVar[bool]
     plain_port: ClassVar[int]
     executable: ClassVar[str]

@@ -67,6 +67,7 @@ class Squid:
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     forward: ClassVar[bool] = True
     inspects: ClassVar[bool] = False
+    caches: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     plain_port: ClassVar[int] = PORT_NUMBER
     executable: ClassVar[str] = "squid"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.requests import origin_failure
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 
 MOST_FAILED = 0.01  # choice: of all requests; with more, the others are those that a proxy had room for
@@ -21,6 +22,9 @@ def astray(spec: RequestsSpec, result: RequestsResult) -> tuple[str, ...]:
     Those that warmed up are among them. Requests of an open loop that failed may have crossed a proxy or not,
     so of it nothing is said.
     """
+    if spec.origin is not None:
+        failure, cache = result.failure, spec.origin.cache
+        return tuple(origin_failure.contradictions(failure, cache=cache)) if failure is not None else ()
     shares, requests = result.shares, result.requests + result.warm_up_requests
     if shares is None or spec.workload.is_open_loop or sum(shares) == requests:
         return ()
@@ -32,6 +36,9 @@ def shortcomings(spec: RequestsSpec, result: RequestsResult) -> tuple[str, ...]:
     """Say what of the requests of a closed loop did not come about as asked; empty when all did."""
     if spec.workload is Workload.START:
         return ()
+    if spec.origin is not None:
+        short = origin_failure.shortcomings(spec.origin, result.failure)
+        return (*short, *_probed(result, "before"))  # after it the function may fail: that is an answer
     found = []
     if result.requests != spec.asked_requests:
         found.append(f"{result.requests} of {spec.asked_requests} requests were completed")
@@ -42,7 +49,13 @@ def shortcomings(spec: RequestsSpec, result: RequestsResult) -> tuple[str, ...]:
     expected = result.requests * spec.object_octets
     if result.body_octets != expected:
         found.append(f"{result.body_octets} octets of bodies, {expected} are {result.requests} objects")
-    for when, (status, right) in zip(("before", "after"), result.probes, strict=False):
+    return (*found, *_probed(result, "before", "after"))
+
+
+def _probed(result: RequestsResult, *asked: str) -> tuple[str, ...]:
+    """Say what was wrong with the requests before and after a repetition whose bodies were looked at."""
+    found = []
+    for when, (status, right) in zip(asked, result.probes, strict=False):
         if status != 200:
             found.append(f"the probe {when} it got status {status}" if status else f"no answer {when} it")
         elif not right:

@@ -14,8 +14,9 @@ from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED, RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.kinds.requests import judge, phase_search, rate, rate_search
+from bmwg.methodology.kinds.requests import judge, origin_failure, phase_search, rate, rate_search
 from bmwg.methodology.kinds.requests.profile import (
+    ANSWERED,
     CONCURRENT,
     CONNECTION_RATE,
     FORMAT,
@@ -55,6 +56,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         f"{RATE}.{phase_search.MET}",
         f"{CONNECTION_RATE}.{phase_search.MET}",
         f"{CONCURRENT}.{phase_search.MET}",
+        f"{ANSWERED}.mean",
     )
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
         PROCESSING: (SPEED, replace(RELIABILITY, part="failed_ratio")),
@@ -62,6 +64,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         RATE: (SPEED,),
         CONNECTION_RATE: (SPEED,),
         CONCURRENT: (Place(stage=Stage.OPERATION, criterion=Criterion.SCALE),),
+        ANSWERED: (RELIABILITY, replace(SPEED, part=origin_failure.RECOVERY)),
     }
     cites_catalogue = False
     named_by_run = frozenset({"networks"})
@@ -117,10 +120,17 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     def values(
         self, planned: Planned[RequestsSpec], results: Sequence[RequestsResult]
     ) -> tuple[Quantity, ...]:
-        """Return the mean time of a request or of a start."""
+        """Return the mean time of a request or of a start, or what a failing origin left of right answers."""
+        if planned.spec.origin is not None:
+            told = [result.failure for result in results if result.failure is not None]
+            return origin_failure.values(planned.metric, told)
         return quantities(
             planned.metric, interval([float(result.mean_request_ns) for result in results]), "ns"
         )
+
+    def remarks(self, results: Sequence[RequestsResult]) -> tuple[str, ...]:
+        """Say which failures of an origin saw no return."""
+        return tuple(origin_failure.remarks([one.failure for one in results if one.failure is not None]))
 
     def answered(
         self, planned: Planned[RequestsSpec], executions: Sequence[Tried[RequestsResult]]
@@ -132,6 +142,8 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         if planned.spec.search is not None:
             return self._rate(planned, executions)
         found = super().answered(planned, executions)
+        if planned.spec.origin is not None:
+            return found
         measured = found.type is OutcomeType.MEASURED
         if why := judge.too_many_failed(executions, measured=measured):
             return replace(found, type=OutcomeType.UNSTABLE, values=(), quality=(), reason=why)
@@ -178,6 +190,8 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         if planned is None:
             return "a cell that the profile plans", execution.cell_id
         spec, wanted = self.spec_of(execution.body), planned.spec
+        if spec.origin != wanted.origin:
+            return str(wanted.origin), str(spec.origin)
         asked = (wanted.workload, wanted.object_octets, wanted.clients, wanted.mix)
         if (spec.workload, spec.object_octets, spec.clients, spec.mix) != asked:
             return f"{asked[0]}, {asked[1]} octets, {asked[2]} clients {asked[3]}".rstrip(), "other requests"

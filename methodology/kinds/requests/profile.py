@@ -14,6 +14,7 @@ from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
 from bmwg.methodology.kinds.requests.ip import NAMED_V4, V4
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, mean_octets
+from bmwg.methodology.kinds.requests.origin_failure import OriginFails
 from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
     FORMS,
@@ -47,6 +48,7 @@ RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all form
     "concurrent_connections": "R9411-CONC-1",
     "https_concurrent_connections": "R9411-CONC-2",
 }
+ORIGIN_FAILURE = "origin_failure"  # the experiment
 DIRECT = "none"  # the function that is none: clients and origin alone
 HTTP_1 = "h1"  # HTTP/1.1, as a profile names it
 INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
@@ -58,12 +60,15 @@ SCHEMA = "http_profile"
 PATH = "client-proxy-server"
 PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
 CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
-METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT)
+ANSWERED = "answered_without_origin"  # of the requests that were sent while the origin failed
+METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT, ANSWERED)
 RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
 _OPTIONAL = ("tls", "mix", "http", "ip")  # axes of cells that have them
+_FAILS = "fails"  # the axis of cells whose origin fails
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
+ORIGIN_TEST = f"{TEST_IDS}FAIL-1"  # of all forms and functions
 OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
@@ -87,6 +92,8 @@ def test_id(experiment: str, form: str) -> str:
     """The stable id of the test of an experiment on a form; of a pod or a foreign form, one for all."""
     if experiment in RFC9411:
         return RFC9411[experiment]
+    if experiment == ORIGIN_FAILURE:
+        return ORIGIN_TEST
     if form.startswith(POD_PREFIX):
         option = form.removeprefix(POD_PREFIX)
         known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
@@ -98,10 +105,12 @@ def test_id(experiment: str, form: str) -> str:
 def cell_of(spec: RequestsSpec) -> Cell:
     """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`.
 
-    Where it is not Squid, the function is named as well, and TLS and a mix where there is one.
+    Where it is not Squid, the function is named as well, and TLS and a mix where there is one; of an origin
+    that fails how it does, and whether there is a cache.
     """
     pod = spec.form.startswith(POD_PREFIX)
     told = {name: getattr(spec, name) for name in (*_AXES, *(it for it in _OPTIONAL if getattr(spec, it)))}
+    told |= {_FAILS: spec.origin.fails} if spec.origin is not None else {}
     return Cell(
         kind=KIND,
         path=PATH,
@@ -121,6 +130,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 *((spec.mix,) if spec.mix else ()),
                 *((spec.http,) if spec.http else ()),
                 *((spec.ip,) if spec.ip else ()),
+                *((spec.origin.fails, "cache" if spec.cache else "plain") if spec.origin is not None else ()),
             )
         ),
     )
@@ -129,18 +139,31 @@ def cell_of(spec: RequestsSpec) -> Cell:
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(set(told) - set(_OPTIONAL)) != sorted(_AXES):
+    if sorted(set(told) - {*_OPTIONAL, _FAILS}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     form = f"{POD_PREFIX}{axes['network']}" if axes["hosting"] == POD else axes["hosting"]
     typed = {"workload": Workload(told["workload"]), "cache": bool(told["cache"]), "form": form}
     typed["function"] = axes["function"]
-    return cell_of(RequestsSpec(**{**told, **typed}))
+    if fails := told.get(_FAILS):  # how it fails stands in the name; its load does not
+        typed["origin"] = OriginFails(
+            fails=fails,
+            rate_rps=1,
+            fail_s=1.0,
+            return_s=1.0,
+            answer_s=1.0,
+            objects=1,
+            cache=bool(told["cache"]),
+        )
+    of = {name: axis for name, axis in told.items() if name != _FAILS}
+    return cell_of(RequestsSpec(**{**of, **typed}))
 
 
 def metric_of(workload: Workload, experiment: str = "", *, holds: bool = False) -> str:
     """Return the metric that a cell is measured for."""
     if workload.is_open_loop:
         return CONCURRENT if holds else CONNECTION_RATE if experiment in _CONNECTIONS else RATE
+    if workload is Workload.ORIGIN_FAILURE:
+        return ANSWERED
     return START if workload is Workload.START else PROCESSING
 
 
@@ -150,23 +173,45 @@ def load(name: str, *, forms: Collection[str] | None = None) -> Profile[Requests
     Raises ConfigError HPROF-01, and HPROF-02 (a ToolkitBug for a file of ours).
     """
     found = PROFILES.load(name)
-    if wrong := [*_not_installed(found.data, forms), *_mixes_that_make_no_cell(found.data)]:
+    if wrong := [*_not_installed(found.data, "forms", "hosting form", forms), *_wrong_together(found.data)]:
         raise PROFILES.refusal(name, str(wrong[0]))
     return found
 
 
-def _not_installed(data: Mapping[str, Any], forms: Collection[str] | None) -> list[Problem]:
+def require_functions(profile: Profile[RequestsSpec], functions: Collection[str], source: str) -> None:
+    """Raise ConfigError HPROF-02 for a function that is not installed; the profile is of `source`."""
+    if wrong := _not_installed(profile.data, "functions", "function", functions):
+        raise PROFILES.refusal(source, str(wrong[0]))
+
+
+def _not_installed(
+    data: Mapping[str, Any], key: str, what: str, installed: Collection[str] | None
+) -> list[Problem]:
     return [
         Problem(
-            location=("experiments", number, "forms"),
-            expected=f"an installed hosting form ({', '.join(forms)})",
-            found=repr(form),
-            near=near_name(form, forms),
+            location=("experiments", number, key),
+            expected=f"an installed {what} ({', '.join(installed)})",
+            found=repr(name),
+            near=near_name(name, installed),
         )
-        for number, experiment in enumerate(data["experiments"] if forms is not None else ())
-        for form in experiment.get("forms", ())
-        if forms is not None and form not in forms and not form.startswith(POD_PREFIX)
+        for number, experiment in enumerate(data["experiments"] if installed is not None else ())
+        for name in experiment.get(key, ())
+        if installed is not None and name not in installed and not name.startswith(POD_PREFIX)
     ]
+
+
+def _wrong_together(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what each is right by itself, and nothing together."""
+    yield from _mixes_that_make_no_cell(data)
+    for number, experiment in enumerate(data["experiments"]):
+        told = experiment["workload"] == Workload.ORIGIN_FAILURE, experiment["id"] == ORIGIN_FAILURE
+        if len({*told, "origin" in experiment}) > 1:
+            yield Problem(
+                location=("experiments", number),
+                expected=f"workload and id {ORIGIN_FAILURE} with settings `origin`, or none of these",
+                found=f"workload {experiment['workload']}, id {experiment['id']},"
+                f" {'with' if 'origin' in experiment else 'without'} settings",
+            )
 
 
 def _mixes_that_make_no_cell(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -203,8 +248,9 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                             _functions(experiment, form),
                             experiment.get("http", (HTTP_1,)),
                             experiment.get("ip", (NAMED_V4,)),
+                            experiment.get("origin", {}).get("fails", (None,)),
                         )
-                        for (function, tls), http, version in each:
+                        for (function, tls), http, version, fails in each:
                             yield _planned(
                                 profile,
                                 experiment,
@@ -216,6 +262,7 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                                 tls=tls,
                                 http="" if http == HTTP_1 else http,
                                 ip=V4 if version == NAMED_V4 else version,
+                                fails=fails,
                             )
 
 
@@ -244,9 +291,12 @@ def _planned(
     tls: str,
     http: str,
     ip: str,
+    fails: str | None,
 ) -> Planned[RequestsSpec]:
     slow = form in SLOW_FORMS
     search = _rate(profile, experiment, item, slow=slow)
+    how = {**experiment.get("origin", {}), "fails": fails, "cache": experiment["cache"]}
+    origin = OriginFails(**how) if fails else None
     spec = RequestsSpec(
         experiment=experiment["id"],
         workload=Workload(experiment["workload"]),
@@ -257,7 +307,7 @@ def _planned(
         clients=experiment["clients"],
         cache=experiment["cache"],
         stress_cpus=experiment.get("stress_cpus", profile["stress_cpus"]),
-        asked_requests=requests,
+        asked_requests=origin.asked_requests if origin is not None else requests,
         warm_up_requests=min(experiment.get("warm_up_requests", 0), requests),
         within_s=float(profile["deadline_s"]),
         late_ms=search["max_latency_ms"] if search else 0.0,
@@ -267,6 +317,7 @@ def _planned(
         http=http,
         ip=ip,
         ramp_s=float((search or {}).get("ramp_s", 0)),
+        origin=origin,
         search=search,
     )
     repetitions = experiment.get("repetitions", profile["repetitions"])

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.kinds.requests import mixes
+from bmwg.methodology.kinds.requests.origin_failure import OriginFailed, OriginFails
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import PLAIN
 
@@ -30,6 +31,7 @@ class Workload(StrEnum):
     OPEN_LOOP = "open_loop"
     TREX_ASTF = "trex_astf"  # an open loop as well: connections at a constant rate from TRex's own TCP
     TRANSACTIONS = "transactions"  # an open loop in phases, each connection counted (RFC 9411)
+    ORIGIN_FAILURE = "origin_failure"  # requests at a constant rate while the origin fails, and after it
     START = "start"  # nothing but the start of an instance until it serves
 
     @classmethod
@@ -60,7 +62,7 @@ class RequestsSpec:
     each other. What stands for it: so many `proxies` of `function` in hosting form `form`, which end TLS as
     the set `tls` says (empty: there is none), their machine loaded by `stress_cpus`. The journal holds what
     is in `as_builtins`, since the cell has the rest; `number` counts the repetitions of a cell, warm-ups
-    among them, 0 in a plan.
+    among them, 0 in a plan. Where the origin is to fail, `origin` says how, and has the load.
     """
 
     workload: Workload
@@ -86,6 +88,7 @@ class RequestsSpec:
     mix: str = ""
     http: str = ""
     ip: str = ""
+    origin: OriginFails | None = None
     search: Mapping[str, Any] | None = None
 
     @property
@@ -124,13 +127,15 @@ class RequestsSpec:
         rate = {"rate_rps": self.rate_rps or None, "duration_s": self.duration_s or None}
         held = {"held_connections": self.held_connections} if self.held_connections else {}
         mix = {"mix": self.mix} if self.mix else {}
-        return {**told, "workload": self.workload.value, **rate, **held, **mix}
+        origin = {"origin": self.origin.as_builtins()} if self.origin is not None else {}
+        return {**told, "workload": self.workload.value, **rate, **held, **mix, **origin}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any]) -> RequestsSpec:
         """Read what `as_builtins` gave."""
         rate = {"rate_rps": data["rate_rps"] or 0, "duration_s": data["duration_s"] or 0.0}
-        return cls(**{**data, "workload": Workload(data["workload"]), **rate})
+        origin = {"origin": OriginFails(**data["origin"])} if "origin" in data else {}
+        return cls(**{**data, "workload": Workload(data["workload"]), **rate, **origin})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +161,8 @@ class RequestsResult:
     connection); empty where nobody told. `origin_requests` are those that the origin answered (None: not
     asked, or it may be asked less, for there is a cache). `ip_packets` are those that the kernels of the
     clients' and of the origin's node counted by version of IP, where a cell names one: `clients_ipv4` and so
-    on.
+    on. `failure` is what a failure of the origin came to; of its load `requests` are all that were sent,
+    `failed` those without a whole right body, `non_2xx` those answered with an error.
     """
 
     asked_requests: int = 0
@@ -186,11 +192,12 @@ class RequestsResult:
     function_counts: Mapping[str, int] = field(default_factory=dict)
     origin_requests: int | None = None
     ip_packets: Mapping[str, int] = field(default_factory=dict)
+    failure: OriginFailed | None = None
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it beside faults and what was asked for."""
         told = asdict(self)
-        absent = [name for name in ("shares", "sustain", "origin_requests") if told[name] is None]
+        absent = [name for name in ("shares", "sustain", "origin_requests", "failure") if told[name] is None]
         absent += [name for name in ("whole", "function_counts", "ip_packets") if not told[name]]
         for name in ("faults", "asked_requests", *absent):
             del told[name]
@@ -204,6 +211,8 @@ class RequestsResult:
         told = {**data, "probes": tuple((status, right) for status, right in data["probes"])}
         if "shares" in told:
             told["shares"] = tuple(told["shares"])
+        if "failure" in told:
+            told["failure"] = OriginFailed.from_builtins(told["failure"])
         if "sustain" in told:
             told["sustain"] = Sustained.from_builtins(told["sustain"])
         return cls(**told, faults=tuple(faults))

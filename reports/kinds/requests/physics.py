@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
+from bmwg.methodology.kinds.requests.origin_failure import OriginFailed
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.checker.evidence import Evidence
@@ -54,6 +55,8 @@ def _counts(spec: RequestsSpec, one: RequestsResult) -> Iterator[Count]:
         yield Count(what="requests that were due", found=one.asked_requests, least=least, most=most)
     if one.sustain is not None:
         yield from _phase(spec, one, one.sustain)
+    if one.failure is not None:
+        yield from _failure(one, one.failure)
     if spec.workload not in _CLOSED_LOOP or not one.requests:
         return
     right = max(0, one.requests - one.failed - one.non_2xx)
@@ -125,6 +128,26 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
     yield Count(what="resumed sessions", found=phase.resumed, most=agreed)
     yield from in_order("first_octet_ns", phase.first_octet_ns)
     yield from in_order("last_octet_ns", phase.last_octet_ns)
+
+
+def _failure(one: RequestsResult, failure: OriginFailed) -> Iterator[Count]:
+    """Each request of a failing origin is in one count, and the repetition's own counts are their sums."""
+    for of in failure.asked:
+        yield Count(what="requests by what became of them", found=of.told, least=of.sent, most=of.sent)
+        yield from in_order("right_ns", of.right_ns)
+        yield from in_order("error_ns", of.error_ns)
+    sums = {
+        "requests": (one.requests, sum(of.sent for of in failure.asked)),
+        "failed": (one.failed, sum(sum(of.failures.values()) for of in failure.asked)),
+        "non_2xx": (one.non_2xx, sum(sum(of.statuses.values()) for of in failure.asked)),
+    }
+    for what, (found, summed) in sums.items():
+        yield Count(what=what, found=found, least=summed, most=summed)
+    yield Count(what="looks that failed", found=failure.failed_looks, most=failure.looks)
+    seen_ns = failure.failed_ns + failure.resolution_ns
+    yield Count(what="failure with its resolution, ns", found=seen_ns, most=one.elapsed_ns)
+    after = sum(of.right_after for of in failure.afterwards.values())
+    yield Count(what="right after the return, of those sent after it", found=after, most=0)
 
 
 def _by_applications(spec: RequestsSpec, phase: Sustained) -> Iterator[Count]:

@@ -18,6 +18,7 @@ from bmwg.reports.kinds.requests.cluster_table import cluster_section
 from bmwg.reports.kinds.requests.host_table import host_table
 from bmwg.reports.kinds.requests.option_table import option_section
 from bmwg.reports.kinds.requests.order_tables import order_section
+from bmwg.reports.kinds.requests.origin_table import origin_section
 from bmwg.reports.kinds.requests.transactions_table import transactions_section
 from bmwg.reports.kinds.requests.words import (
     ITEMS,
@@ -73,6 +74,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
             if mine[0].spec.workload is not Workload.START and not mine[0].spec.workload.is_open_loop:
                 lines += _details(mine, words)
     lines += transactions_section(run, answers, figure)
+    lines += origin_section(run, answers)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, answers, words)
     lines += cluster_section(run, answers, words)

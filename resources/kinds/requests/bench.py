@@ -20,8 +20,15 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile
 from bmwg.methodology.kinds.requests import rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.origin_failure import CLASSES, RIGHT, SENT
 from bmwg.methodology.kinds.requests.phase_search import MET
-from bmwg.methodology.kinds.requests.profile import RATES, START, sizes_octets, start_deadline_s
+from bmwg.methodology.kinds.requests.profile import (
+    ANSWERED,
+    RATES,
+    START,
+    sizes_octets,
+    start_deadline_s,
+)
 from bmwg.methodology.kinds.requests.records import SQUID, RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
 from bmwg.methodology.records import Outcome
@@ -81,6 +88,9 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             met = next((value for value in outcome.values if value.metric == named), None)
             return f"{met.number} {met.unit}" if met else f"{told['lossless']} requests/s"
         half = told.get("half_width_95")
+        if outcome.metric == ANSWERED:
+            sent, right = (sum(told[f"{of}.{what}"] for of in CLASSES) for what in (SENT, RIGHT))
+            return f"{right} of {sent} requests answered rightly while the origin failed"
         spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
         what = "until it serves" if outcome.metric == START else "a request"
         return f"{told['mean'] / 1e6:.3f}{spread} ms {what} ({of_repetitions(told)})"
@@ -153,6 +163,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             deadline_s=deadline_s,
             function=function,
             tls=tls,
+            fails=spec.origin is not None,
         )
 
     def _measure_cell(self, executions: Executions, deployment: Standing, deployment_id: str) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from bmwg.drivers.api.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.ports import routing
-from bmwg.drivers.workload import encrypted_origin, own_counts, probe, squid, tls_client
+from bmwg.drivers.workload import encrypted_origin, failing_origin, own_counts, probe, squid, tls_client
+from bmwg.drivers.workload.failing_origin import FailingOrigin
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.proxied import ProxyFunction
 from bmwg.drivers.workload.row import Row
@@ -65,11 +66,18 @@ def start_serving(
 
 
 def as_served(
-    endpoint: tuple[str, int], *, forward: bool, trust: Trust | None, plain_port: int = 0
+    endpoint: tuple[str, int],
+    *,
+    forward: bool,
+    trust: Trust | None,
+    plain_port: int = 0,
+    origin: FailingOrigin | None = None,
 ) -> Served:
     """Return an endpoint as clients ask it."""
     address, port = endpoint
-    return Served(address=address, port=port, forward=forward, trust=trust, plain_port=plain_port)
+    return Served(
+        address=address, port=port, forward=forward, trust=trust, plain_port=plain_port, origin=origin
+    )
 
 
 def wait_serving(row: Row, served: Served, deadline_s: float) -> None:
@@ -107,7 +115,7 @@ class Deployment:
     """So many instances of one form, and the load on their machine.
 
     Instances of a form that groups them stand behind one address, which clients ask; each is looked at by its
-    own.
+    own. Where the origin `fails`, it is one that can be told to.
     """
 
     def __init__(
@@ -120,12 +128,16 @@ class Deployment:
         deadline_s: float,
         function: ProxyFunction | None = None,
         tls: Terminated | None = None,
+        fails: bool = False,
     ) -> None:
         self.row = row
         self.hosting = hosting
         self._function = function or squid.Squid()
         self._tls = tls
-        self.program = self._function.program(cache=cache, origin=row.origin_endpoint, tls=tls)
+        self._fails = fails
+        port = failing_origin.PORT_NUMBER if fails else row.origin_endpoint[1]
+        endpoint = row.origin_endpoint[0], port
+        self.program = self._function.program(cache=cache, origin=endpoint, tls=tls)
         self.instances: list[Instance] = []
         self._group: Group | None = None
         self.start_ns: list[int] = []
@@ -133,6 +145,7 @@ class Deployment:
         self._deadline_s = deadline_s
         self._stress: AgentsProgram | None = None
         self._origin: AgentsProgram | None = None
+        self._failing: FailingOrigin | None = None
         self._silent = ""  # why the function tells nothing of itself
 
     @property
@@ -157,7 +170,10 @@ class Deployment:
 
     def _as_endpoint(self, endpoint: tuple[str, int]) -> Served:
         of = self._function
-        return as_served(endpoint, forward=of.forward, trust=self._trust, plain_port=of.plain_port)
+        plain = of.plain_port
+        return as_served(
+            endpoint, forward=of.forward, trust=self._trust, plain_port=plain, origin=self._failing
+        )
 
     @property
     def _trust(self) -> Trust | None:
@@ -179,6 +195,8 @@ class Deployment:
         """
         if self._function.forward and self._tls is not None:
             self._origin = stack.enter_context(encrypted_origin.serving(self.row, self._tls))
+        if self._fails:
+            self._failing = stack.enter_context(failing_origin.serving(self.row))
         if isinstance(self.hosting, Grouping):
             self._start_group(self.hosting, stack)
             return
@@ -230,7 +248,11 @@ class Deployment:
                     return f"{instance.name}: {found}"
         if found := self.row.fault():
             return found
-        for name, running in (("stress", self._stress), ("the origin's TLS", self._origin)):
+        for name, running in (
+            ("stress", self._stress),
+            ("the origin's TLS", self._origin),
+            ("the origin that fails", self._failing),
+        ):
             if running is not None and (ended := running.fault()):
                 return f"{name}: {ended}"
         return None
@@ -310,6 +332,7 @@ class Deployment:
             "links": [dict(link) for link in self.row.links],
             "addresses": self.row.addresses.told(),
             "server": "apache2 on the server node",
+            **({"failing_origin": dict(self._failing.told)} if self._failing else {}),
         }
 
     def _tls_told(self) -> dict[str, Any]:
@@ -335,10 +358,18 @@ def deployed(
     deadline_s: float,
     function: ProxyFunction | None = None,
     tls: Terminated | None = None,
+    fails: bool = False,
 ) -> Iterator[Deployment]:
     """Start instances, of Squid where no function is named, load their machine; remove both on leaving."""
     made = Deployment(
-        row, hosting, proxies=proxies, cache=cache, deadline_s=deadline_s, function=function, tls=tls
+        row,
+        hosting,
+        proxies=proxies,
+        cache=cache,
+        deadline_s=deadline_s,
+        function=function,
+        tls=tls,
+        fails=fails,
     )
     with ExitStack() as stack:
         made.start(stack)

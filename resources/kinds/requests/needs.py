@@ -10,6 +10,7 @@ from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import proxied
 from bmwg.drivers.workload.crossed import CarriedByProgram, CrossedFunction
+from bmwg.drivers.workload.proxied import ProxyFunction
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests import ip
@@ -43,6 +44,8 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
+    if group[0].origin is not None and (lack := _no_cache(function, cache=group[0].cache)):
+        return lack
     if isinstance(function, CrossedFunction):
         if lack := _no_way(hosting, form, program=isinstance(function, CarriedByProgram)):
             return lack
@@ -65,6 +68,19 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         if workload is not Workload.START and (lack := stage.clients(workload.value).probe()):
             return lack
     return None
+
+
+def _no_cache(function: CrossedFunction | ProxyFunction, *, cache: bool) -> Missing | None:
+    """Say that a function is none that could answer for an origin that fails."""
+    if isinstance(function, CrossedFunction):
+        reason = "requests cross it, and it answers none"
+    elif cache and not function.caches:
+        reason = "it is started without one here"
+    else:
+        return None
+    return Missing(
+        what=f"a cache of function {function.name}", reason=reason, mend="functions squid and nginx"
+    )
 
 
 def _other_ip(hosting: Hosting, form: str, spec: RequestsSpec) -> Missing | None:

@@ -62,6 +62,7 @@ class RequestsShare:
             self._networks = networks_of_testbed(settings)
             self._pods = pods_of_testbed(settings)
             written = profiles.load(settings.profile, forms=registry.forms())
+            profiles.require_functions(written, registry.names(registry.PROXY), settings.profile)
             self.profile = profiles.with_networks(written, list(self._networks))
             plan = [one for one in self.profile.plan() if one.test_id in selected]
             self.plan = list(turns.interleaved(plan, self._seed))
@@ -136,6 +137,7 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
             )
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
         profile = profiles.load(wanted.profile, forms=registry.forms())
+        profiles.require_functions(profile, registry.names(registry.PROXY), wanted.profile)
         return profiles.with_networks(profile, networks).plan()
 
     def load(self, planned: Planned[RequestsSpec]) -> str:
@@ -143,6 +145,9 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
         if planned.spec.workload is Workload.TRANSACTIONS:
             wanted = goal(planned.spec)
             return f"a search from {wanted.min_load_fps} to {wanted.max_load_fps} {wanted.offer.unit}"
+        if (origin := planned.spec.origin) is not None:
+            failure = f"the origin fails ({origin.fails}) for {origin.fail_s:g} s"
+            return f"{origin.asked_requests} requests, {failure}, {planned.asked.wanted} repetitions"
         return f"{planned.spec.asked_requests} requests, {planned.asked.wanted} repetitions"
 
     def whole(self, planned: Collection[Planned[RequestsSpec]]) -> str:

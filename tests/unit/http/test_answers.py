@@ -176,6 +176,7 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
         assert len(ids) == len(set(ids))
         only = {
             "guest": {"native"},
+            "origin": {"native"},
             "cloud": {"vm_para"},
             "trex": set(FORMS),
             "rfc9411": {"native", "pod_bridge"},

@@ -51,6 +51,7 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
     assert measured == {
         "cloud": set(),
         "guest": both,
+        "origin": set(),
         "paper": both,
         "quick": both,
         "rfc9411": every,
