@@ -1,6 +1,8 @@
 """What trials prove for a goal: against RFC 9971 appendix C and against the MLRsearch package."""
 
+import inspect
 import random
+import sys
 
 import pytest
 
@@ -82,6 +84,15 @@ def test_codes_are_those_of_the_appendix():
     assert [one.code for one in GOALS] == ["60f60d0l0e", "60f120d0l50e", "1f120d0.5l50e", "60f60d0.5l20e"]
     assert [one.rfc2544_grade for one in GOALS] == ["unconditional", "none", "none", "none"]
     assert goal(1.0, 1.0, 0.0, 0.0).rfc2544_grade == "conditional"
+
+
+def test_the_package_is_loaded_by_frames_alone_and_inspect_is_itself_again(monkeypatch):
+    for name in [one for one in sys.modules if one.partition(".")[0] == "MLRsearch"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(inspect, "getmodule", None)  # what looks for sources
+    whole = inspect.stack
+    assert package().Config().min_load == 9001.0  # its own default, which its fields find by the stack
+    assert inspect.stack is whole
 
 
 def test_the_package_agrees_on_ten_thousand_random_loads():
