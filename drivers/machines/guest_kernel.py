@@ -20,6 +20,7 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines.architecture import Architecture, own
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.record import booted
 
 CACHE = Path("/var/cache/bmwg/guest")
 PACKAGES = (
@@ -64,6 +65,11 @@ class GuestKernel:
             return self.image
         write_once(target, program)
         return target
+
+    def booted(self, cache: Path = CACHE) -> tuple[str, Path]:
+        """Return what the file that QEMU loads is called where its size is told, and the file."""
+        unpacked = self.unpacked_image(cache)
+        return booted.KERNEL if unpacked == self.image else booted.UNPACKED_KERNEL, unpacked
 
     def modules_for(self, wanted: tuple[str, ...]) -> tuple[Path, ...]:
         """Return the module files that `wanted` need, each after what it depends on; built-ins are left out.

@@ -38,11 +38,13 @@ class MovingMachine(Machine):
                 raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
         assert not isinstance(kernel, Missing)
         self._kernel_release = kernel.release
-        files = {booted.KERNEL: kernel.unpacked_image(), booted.INITRAMFS: router_initramfs.build(kernel)}
-        self._booted = Booted(parts=file_sizes.of_files(files)).as_builtins()
+        name, image = kernel.booted()
+        archive = router_initramfs.build(kernel)
+        files = file_sizes.of_files({name: image, booted.INITRAMFS: archive})
+        self._booted = Booted(parts=files).as_builtins()
 
         def argv(monitor_fd: int) -> list[str]:
-            built = command(self.spec, files, words=self._words, monitor_fd=monitor_fd)
+            built = command(self.spec, image, archive, words=self._words, monitor_fd=monitor_fd)
             return built + (["-incoming", "defer"] if self._incoming else [])
 
         self._without_agent(argv)
@@ -64,13 +66,13 @@ class MovingMachine(Machine):
         }
 
 
-def command(spec: MachineSpec, files: Mapping[str, Path], *, words: str, monitor_fd: int) -> list[str]:
+def command(spec: MachineSpec, kernel: Path, archive: Path, *, words: str, monitor_fd: int) -> list[str]:
     """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, balloon, console, monitor."""
     argv = qemu.bare(qemu.program() or guest_kernel.CACHE / qemu.PROGRAM, spec.name)
     argv += ["-machine", f"{spec.architecture.machine},accel={spec.accelerator}"]
     argv += ["-cpu", qemu.cpu(spec)]
     argv += ["-smp", f"{spec.cpus},maxcpus={MOST_CPUS}", "-m", f"{spec.memory_octets >> 20}M"]
-    argv += ["-kernel", str(files[booted.KERNEL]), "-initrd", str(files[booted.INITRAMFS])]
+    argv += ["-kernel", str(kernel), "-initrd", str(archive)]
     argv += ["-append", f"{qemu.usual_words(spec)} {words}"]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]

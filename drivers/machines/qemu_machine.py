@@ -90,8 +90,9 @@ class Machine:
             views={tag: path for path, tag in self.spec.views.items()},
             from_disk=self.spec.disk is not None,
         )
-        image = kernel.unpacked_image()
-        self._booted = self._boots(file_sizes.of_files({booted.KERNEL: image, booted.INITRAMFS: initramfs}))
+        self._booted = self._boots(
+            file_sizes.of_files(dict([kernel.booted(), (booted.INITRAMFS, initramfs)]))
+        )
         began_s = time.monotonic()
         channel = self._launch(kernel, initramfs)
         self._running = self._observe()

@@ -152,8 +152,9 @@ def standing(
             **way,
         )
         began_s = time.monotonic() - made["ran_s"]
-        bed.programs[name] = (node.name, made["pid"], made["start_ticks"])
-        stack.callback(bed.programs.pop, name)
+        if told.redirected:  # no tap goes with it, by which its end would be seen
+            bed.programs[name] = (node.name, made["pid"], made["start_ticks"])
+            stack.callback(bed.programs.pop, name)
         _await_answer(asking, node, name, told, began_s)
         boot_s = time.monotonic() - began_s
         used = node.call(hosted.sample, name=name)

@@ -37,6 +37,7 @@ WORDS: Mapping[Counted, str] = MappingProxyType(
     }
 )
 KERNEL, INITRAMFS, DISK, LAYERS = "kernel", "initramfs", "disk image", "container image"
+UNPACKED_KERNEL = "kernel (uncompressed by us)"  # a distribution's own file is several times smaller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

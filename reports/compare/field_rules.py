@@ -62,7 +62,7 @@ ROLE_RULES = (
     RoleRule(path="deployment/**/boot_s", role=Role.MEASURED, reason="how long a guest took to boot"),
     RoleRule(path="deployment/**/start_s", role=Role.MEASURED, reason="how long a pod took to run"),
     RoleRule(
-        path="deployment/**/allocated_octets",
+        path="**/allocated_octets",
         role=Role.NAMED,
         reason="how a host's file system holds a file; the file's length is compared",
     ),

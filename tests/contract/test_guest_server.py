@@ -76,9 +76,9 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
         assert machine["accelerator"] in ("tcg", "kvm")
         assert machine["vnic"]["kind"] == "virtio"
         size = Booted.from_builtins(machine[booted.KEY])
-        assert list(size.parts) == [booted.KERNEL, booted.INITRAMFS]
-        kernel = guest_kernel.find()
-        assert size.parts[booted.KERNEL][Counted.LENGTH] == len(kernel.unpacked_image().read_bytes())
+        name, kernel = guest_kernel.find().booted()
+        assert list(size.parts) == [name, booted.INITRAMFS]
+        assert size.parts[name][Counted.LENGTH] == len(kernel.read_bytes())
         assert "the host's root over 9p" in size.besides, "its root is no image of its own"
         records = take_between(bed, cell, between, {"iperf3": dict(workload.describe())})
         assert records["vm1"]["fields"]["nic"]["eth0"]["offloads"]["value"]

@@ -78,6 +78,8 @@ def test_only_a_kernel_packed_by_xz_is_unpacked(tmp_path: Path, payload: bytes, 
     kernel = a_kernel(tmp_path, "6.1.0-1-amd64", packed_kernel(payload))
     image = kernel.unpacked_image(tmp_path / "cache")
     assert (image != kernel.image) is unpacked
+    named = "kernel (uncompressed by us)" if unpacked else "kernel"
+    assert kernel.booted(tmp_path / "cache") == (named, image), "what is smaller packed is named as it is"
     if unpacked:
         assert image.read_bytes() == b"\x7fELF a kernel"
         assert kernel.unpacked_image(tmp_path / "cache") == image

@@ -71,6 +71,8 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
             "start_ns": [pid * 1000],
             "hosting": {"machine": {"boot_s": ms}},
             "chain": {"activation_s": ms, "vswitch_start_s": ms},
+            "start_s": ms,
+            "boots_or_unpacks": {"parts": {"kernel": {"length_octets": 7, "allocated_octets": pid * 512}}},
         }
 
     first = run_of(tmp_path, "first", 100_000, evidence=evidence("49c6e4", 6, 13.6, 17))
@@ -84,6 +86,8 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
         "boot_s",
         "activation_s",
         "vswitch_start_s",
+        "start_s",
+        "allocated_octets",
     }
     assert all(one.reason for one in made.passing)
     screen = comparison_screen(made)
