@@ -4,7 +4,8 @@ Documentation       What a proxy answers while its origin fails, and how soon it
 ...                 of the one test. Failed requests fail no test.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Tags           metric:answered_without_origin    clause:rfc8172-4.4    req:RFC8172-4.4-02    path:client-proxy-server
+Test Tags           metric:answered_without_origin    clause:rfc8172-4.4    req:RFC8172-4.4-02
+...                 path:client-proxy-server
 
 
 *** Test Cases ***
