@@ -29,7 +29,7 @@ _TMPFS = {"/run": "rw,nosuid,nodev,mode=755,size=64m", "/tmp": "rw,nosuid,nodev,
 _POLL_S = 0.02
 _LAST_LINES = 8
 _ROOT = booted.Booted(besides="none: the root of its node, read-only, in an image of links and empty folders")
-_ACCOUNTS = ("/etc/passwd", "/etc/group")  # where these are no mounts, podman makes others of its own
+_SHOWN = ("/etc/passwd", "/etc/group", "/var/tmp")  # where these are no mounts, podman makes copies of them
 
 
 def create(*, token: str, spec: dict[str, JsonValue]) -> str:
@@ -115,7 +115,7 @@ def _host_config(docker: Any, token: str, pod: PodSpec) -> dict[str, Any]:
         for entry in sorted(Path("/").iterdir())
         if entry.is_dir() and not entry.is_symlink() and entry.name not in _OWN
     }
-    binds |= {name: {"bind": name, "mode": "ro"} for name in _ACCOUNTS if os.path.exists(name)}
+    binds |= {name: {"bind": name, "mode": "ro"} for name in _SHOWN if os.path.exists(name)}
     for source, destination, writable in pod.binds:
         binds[source] = {"bind": destination, "mode": "rw" if writable else "ro"}
     quota = {"cpu_period": bundle.PERIOD_US, "cpu_quota": round(pod.cpu_limit * bundle.PERIOD_US)}
