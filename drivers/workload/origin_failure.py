@@ -84,6 +84,7 @@ class OriginClients(OfRequests):
                 requests=of.asked_requests,
                 rate_rps=of.rate_rps,
                 answer_s=of.answer_s,
+                cache=of.cache,
             )
             took_ns = time.monotonic_ns() - began_ns
         failure = OriginFailed.from_builtins({**told, "filled": filled})
@@ -195,14 +196,15 @@ def load(
     requests: int,
     rate_rps: int,
     answer_s: float,
+    cache: bool,
 ) -> dict[str, JsonValue]:
     """Node function: send the requests by turns of the classes while the origin is looked at.
 
-    `kept` are the targets that were asked before, `new` is a pattern for the others. Returns what
-    `OriginFailed` holds, but for `filled`.
+    `kept` are the targets that were asked before, `new` is a pattern for the others; `cache` says whether
+    anybody but the origin may answer the former. Returns what `OriginFailed` holds, but for `filled`.
     """
     asked: list[tuple[str, int, dict[str, JsonValue]]] = []
-    looks: list[tuple[int, bool]] = []
+    looks: list[tuple[int, int, bool]] = []
     running: list[threading.Thread] = []
     behind: list[int] = []
     began_ns = time.monotonic_ns()
@@ -215,8 +217,9 @@ def load(
         asked.append((of, sent_ns, {**found, "right": _is_right(found, sha256)}))
 
     def look() -> None:
+        sent_ns = time.monotonic_ns() - began_ns
         right = _is_right(_look(origin, path), sha256)
-        looks.append((time.monotonic_ns() - began_ns, right))
+        looks.append((sent_ns, time.monotonic_ns() - began_ns, right))
 
     number_of_looks = math.ceil(requests / rate_rps / LOOK_EACH_S)
     due = [(number / rate_rps, number) for number in range(requests)]
@@ -234,24 +237,28 @@ def load(
     end_s = time.monotonic() + 2 * answer_s + _MARGIN_S / 2
     for thread in running:
         thread.join(max(0.0, end_s - time.monotonic()))
-    return counted(asked, looks, round(answer_s * _NS), len(behind))
+    return counted(asked, looks, round(answer_s * _NS), len(behind), cache=cache)
 
 
 def counted(
     asked: Sequence[tuple[str, int, Mapping[str, JsonValue]]],
-    looks: Sequence[tuple[int, bool]],
+    looks: Sequence[tuple[int, int, bool]],
     answer_ns: int,
     behind: int,
+    *,
+    cache: bool,
 ) -> dict[str, JsonValue]:
     """Return what requests (class, when it was sent, what `probe.fetch` told) and looks came to.
 
-    Looks are (when it ended, whether it was right). Where none was right the origin failed to the end.
+    Looks are (when it was sent, when it ended, whether it was right). Where none was right the origin failed
+    to the end.
     """
-    right_looks = [ended for ended, right in looks if right]
-    returned_ns = min(right_looks) if right_looks else None
-    failed = [ended for ended, right in looks if not right]
-    seen = [ended for ended in failed if returned_ns is None or ended <= returned_ns]
-    failed_ns = max(seen, default=0)
+    given = [
+        sent_ns + found["total_ns"]
+        for of, sent_ns, found in asked
+        if (of == NEW or not cache) and found["right"] and found["total_ns"] <= answer_ns
+    ]
+    failed_ns, returned_ns = around_return(looks, given)
     stretches: dict[str, dict[str, list[tuple[int, Mapping[str, JsonValue]]]]]
     stretches = {name: {of: [] for of in CLASSES} for name in ("meanwhile", "afterwards")}
     for of, sent_ns, found in asked:
@@ -265,7 +272,7 @@ def counted(
     recovered = [ended for ended in new if ended > failed_ns]
     return {
         "looks": len(looks),
-        "failed_looks": len(failed),
+        "failed_looks": sum(not right for _, _, right in looks),
         "failed_ns": failed_ns,
         "resolution_ns": returned_ns - failed_ns if returned_ns is not None else 0,
         "recovery_ns": min(recovered) - failed_ns if returned_ns is not None and recovered else None,
@@ -278,6 +285,22 @@ def counted(
             of: asdict(_of_class(mine, answer_ns, None)) for of, mine in stretches["afterwards"].items()
         },
     }
+
+
+def around_return(looks: Sequence[tuple[int, int, bool]], given: Sequence[int]) -> tuple[int, int | None]:
+    """Return until when the origin was seen to fail, and when it was first seen to have returned (or None).
+
+    `given` is when right answers ended that nobody but the origin can give. A look that got no answer in time
+    may end after the origin's return: for certain the origin failed when the last such look was sent. An
+    answer of the origin after that shows its return as well as a look does.
+    """
+    right = [ended for _, ended, right in looks if right]
+    if not right:
+        return max((ended for _, ended, _ in looks), default=0), None
+    failed = [(sent, ended) for sent, ended, right_ in looks if not right_ and ended <= min(right)]
+    certain_ns = max((sent for sent, _ in failed), default=0)
+    returned_ns = min([*right, *(ended for ended in given if ended > certain_ns)])
+    return max([certain_ns, *(ended for _, ended in failed if ended < returned_ns)]), returned_ns
 
 
 def _of_class(

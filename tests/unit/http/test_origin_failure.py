@@ -52,10 +52,13 @@ def told(right: bool, took_ms: float, status: int = 200, fault: str = "") -> dic
     return {"right": right, "total_ns": round(took_ms * MS), "status": status, "fault": fault}
 
 
-def looks() -> list[tuple[int, bool]]:
+def look(number: int, *, right: bool) -> tuple[int, int, bool]:
+    return number * 50 * MS - MS, number * 50 * MS, right
+
+
+def looks() -> list[tuple[int, int, bool]]:
     """Looks that failed until 2 s after the beginning, and were right from 2.05 s on."""
-    failed = [(number * 50 * MS, False) for number in range(1, 41)]
-    return [*failed, *((number * 50 * MS, True) for number in range(41, 60))]
+    return [look(number, right=number > 40) for number in range(1, 60)]
 
 
 def asked(*, stale_right: bool = True, new: dict[str, Any] | None = None) -> list[Any]:
@@ -70,7 +73,7 @@ def asked(*, stale_right: bool = True, new: dict[str, Any] | None = None) -> lis
 
 
 def failure(requests: Any = None, seen: Any = None, *, behind: int = 0, filled: int = 4) -> OriginFailed:
-    data = counted(requests or asked(), looks() if seen is None else seen, 500 * MS, behind)
+    data = counted(requests or asked(), looks() if seen is None else seen, 500 * MS, behind, cache=True)
     return OriginFailed.from_builtins({**data, "filled": filled})
 
 
@@ -133,6 +136,25 @@ def test_an_answer_that_comes_with_the_origins_return_is_none_of_the_cache() -> 
     assert failure(requests).recovery_ns == 100 * MS
 
 
+def test_a_look_that_ends_after_the_return_makes_no_answer_of_the_origin_the_caches() -> None:
+    """The origin stalls until 2 s; a look of before then is given up at 2.01 s, requests are answered."""
+    stalled = [(number * 50 * MS, number * 50 * MS + 500 * MS, False) for number in range(30)]
+    late = (1_520 * MS, 2_010 * MS, False)
+    seen = [*stalled, late, *((number * 50 * MS, 2_020 * MS, True) for number in range(31, 40))]
+    pending = [(NEW, 1_800 * MS, told(True, 203)), (STALE, 1_850 * MS, told(True, 155))]
+    data = counted([*pending, (FRESH, 1_000 * MS, told(True, 1))], seen, 500 * MS, 0, cache=True)
+    found = OriginFailed.from_builtins({**data, "filled": 4})
+    assert {of: (one.right, one.right_after) for of, one in found.meanwhile.items()} == {
+        NEW: (0, 1), STALE: (0, 1), FRESH: (1, 0)
+    }  # fmt: skip
+    assert (found.failed_ns, found.failed_ns + found.resolution_ns) == (1_950 * MS, 2_003 * MS)
+
+
+def test_a_right_answer_before_a_look_that_failed_is_given_while_the_origin_fails() -> None:
+    requests = [*asked()[:-1], (NEW, 1_800 * MS, told(True, 100))]
+    assert failure(requests).meanwhile[NEW].right == 1
+
+
 def test_percentiles_are_by_nearest_rank() -> None:
     assert percentiles([]) == {}
     assert percentiles(range(1, 101)) == {"min": 1, "p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -145,12 +167,12 @@ def test_percentiles_are_by_nearest_rank() -> None:
         (failure(filled=3), "3 of 4 objects were answered rightly before the origin failed"),
         (failure(asked()[:-1]), "17 of 18 requests were sent"),
         (failure(behind=2), "2 of 18 requests were sent late by the client"),
-        (failure(seen=[(S, False)]), "no look at the origin told that it returned"),
+        (failure(seen=[(0, S, False)]), "no look at the origin told that it returned"),
         (
-            failure(seen=[(S, False), (S + MS, True)]),
+            failure(seen=[(0, S, False), (0, S + MS, True)]),
             "the origin was seen to fail for 1.000 s, 2 s were asked for",
         ),
-        (failure(seen=[(1, True)]), "no stale object was asked for while the origin failed"),
+        (failure(seen=[(0, 1, True)]), "no stale object was asked for while the origin failed"),
     ],
 )
 def test_what_did_not_come_about_as_asked_makes_it_incomplete(of: OriginFailed, words: str) -> None:
