@@ -15,7 +15,7 @@ from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
 pytestmark = [pytest.mark.slow, *needs_http, needs_pods, *needs_guest]
-SUITE = Path(__file__).resolve().parents[2] / "testcases" / "http_proxy" / "0__pods.robot"
+SUITE = Path(__file__).resolve().parents[2] / "testcases" / "http_proxy" / "00__pods.robot"
 IPVLAN = "HP-POD-4"
 DEADLINE_S = 3000
 

@@ -198,7 +198,7 @@ def test_its_hosting_form_serves_proxies_beside_ours(tmp_path):
     first["objects"] = [{"octets": 1000, "requests": 50}]
     profile = {**quick, "repetitions": 3, "slow_repetitions": 3, "experiments": [first]}
     (tmp_path / "forms.yaml").write_text(yaml.safe_dump(profile))
-    suites = (VENDOR / "suite" / "forms.robot", ROOT / "testcases" / "http_proxy" / "1__one_client.robot")
+    suites = (VENDOR / "suite" / "forms.robot", ROOT / "testcases" / "http_proxy" / "01__one_client.robot")
     chosen = ("--test", "HP-OTHER-1", "--test", "HP-ONE-1", "--profile", tmp_path / "forms.yaml")
     done = bmwg("run", *suites, *chosen, "--results", tmp_path / "results")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -40,7 +40,7 @@ RUN_BY = {  # the command without its values, and the test that runs it
     "bmwg cleanup --all": "tests/rehearsal/test_pci_ports.py",
     "bmwg run --in-guest --testbed --profile --test --test": "tests/rehearsal/test_pci_ports.py",
     "bmwg run --in-guest": IN_GUEST,
-    "bmwg run testcases/http_proxy/0__pods.robot --in-guest": "tests/contract/test_http_in_guest.py",
+    "bmwg run testcases/http_proxy/00__pods.robot --in-guest": "tests/contract/test_http_in_guest.py",
     "tox -e": "tox.ini",
     "sh setup/install.sh tests": COLD,
     "sh setup/install.sh http": BY_HAND,
@@ -118,6 +118,6 @@ def test_a_command_is_known_by_its_options() -> None:
         shape(shlex.split("bmwg lab init lab.yaml --ports a,b --dut root@c")) == "bmwg lab init --ports --dut"
     )
     assert shape(shlex.split("sh setup/install.sh http")) == "sh setup/install.sh http"
-    assert shape(shlex.split("bmwg run --in-guest testcases/http_proxy/0__pods.robot")) == (
-        "bmwg run testcases/http_proxy/0__pods.robot --in-guest"
+    assert shape(shlex.split("bmwg run --in-guest testcases/http_proxy/00__pods.robot")) == (
+        "bmwg run testcases/http_proxy/00__pods.robot --in-guest"
     )

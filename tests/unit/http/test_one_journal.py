@@ -149,7 +149,7 @@ def test_runs_of_requests_are_compared_in_their_own_unit(tmp_path: Path) -> None
 
 
 def test_what_bmwg_plan_prints_is_what_a_run_plans(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "testcases/http_proxy/1__one_client.robot", "--test", "HP-ONE-1"]) == 0
+    assert main(["plan", "testcases/http_proxy/01__one_client.robot", "--test", "HP-ONE-1"]) == 0
     told = capsys.readouterr().out
     wanted = [one for one in QUICK.plan() if one.test_id == "HP-ONE-1"]
     assert [line.split()[2] for line in told.splitlines() if line.startswith("HP-")] == [
