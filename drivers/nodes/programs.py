@@ -122,7 +122,9 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
 
 
 def remove_folder(*, folder: str) -> None:
-    """Node function: remove a program's folder. Idempotent."""
+    """Node function: remove a program's folder, and wait for programs that have ended. Idempotent."""
+    for pid in [pid for pid, child in _children.items() if child.poll() is not None]:
+        del _children[pid]
     shutil.rmtree(folder, ignore_errors=True)
 
 

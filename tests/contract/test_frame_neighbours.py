@@ -72,19 +72,23 @@ def test_a_neighbour_with_a_quota_has_no_more_cpu_time_than_that(bed):
     assert 0 < counts[neighbours.CPU_NS] <= quota * (counts[neighbours.WORK_NS] + 2 * PERIOD_NS)
 
 
-def ended_amid(bed):
+def ended_amid(bed, *, whole):
+    """Have a worker of it end, or all of it before it is read again."""
     with frame_neighbours.working(bed, beside("cpu-on-dut")) as one:
         worker = max(cgroups.members(cgroup_of(bed)))
         os.kill(worker, signal.SIGKILL)
         end_s = time.monotonic() + 10.0
+        while whole and cgroups.members(cgroup_of(bed)) and time.monotonic() < end_s:
+            time.sleep(0.02)
         while time.monotonic() < end_s:
             one.read()
 
 
-def test_one_that_ends_by_itself_is_an_error_and_nothing_of_it_stays(bed):
+@pytest.mark.parametrize("whole", [False, True])
+def test_one_that_ends_by_itself_is_an_error_and_nothing_of_it_stays(bed, whole):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
     with pytest.raises(DriverError) as error:
-        ended_amid(bed)
+        ended_amid(bed, whole=whole)
     assert error.value.error_id == "NEIGH-03"
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
