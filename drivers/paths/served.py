@@ -26,7 +26,7 @@ from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, REDIRECTED, UNIK
 
 GUEST_BRIDGE = "bmwg-kvbr"
 _PORTS = (*agentless.PORTS.values(), netperf.DATA_PORT)  # of all programs that answer
-_USER, _USER_GATEWAY = "10.0.2.15/24", "10.0.2.2"  # of a guest in QEMU's user-mode network, and QEMU's own
+_USER = f"{agentless.USER_ADDRESS}/24"  # of a guest in QEMU's user-mode network
 _ENDED = "redirected ports: QEMU's user-mode network ends connections"
 _BY_QEMU = "QEMU, which has connections of its own with both ends"
 _NUMBER = 1  # of the path's second end
@@ -131,7 +131,10 @@ def _redirected(at: Host) -> Iterator[Server]:
         for one in (_USER, f"{address}/32"):
             guest.call(interfaces.add_address, interface=guest.interface, address=one)
         guest.call(
-            routing.add_route, destination=f"{client}/32", via=_USER_GATEWAY, interface=guest.interface
+            routing.add_route,
+            destination=f"{client}/32",
+            via=agentless.USER_GATEWAY,
+            interface=guest.interface,
         )
         place = guest_place(bed, guest, name="bmwg-server")
         vnic = f"{guest.name}/{guest.interface}"

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 KEY = "unikernel"  # of the testbed file
 TAP, BRIDGE = "bmwg-uk0", "bmwg-ukbr"
-USER_ADDRESS, USER_GATEWAY = (
-    "10.0.2.15",
-    "10.0.2.2",
-)  # what QEMU's user-mode network gives by DHCP, and itself
+USER_ADDRESS, USER_GATEWAY = "10.0.2.15", "10.0.2.2"  # what QEMU's user-mode network gives, and QEMU's own
 PORTS = {"netperf": 12865, "iperf3": 5201, "sockperf": 11111}  # what takes a connection once it has booted
 ADDRESS, NETMASK, GATEWAY = "198.18.0.3", "255.255.255.0", "198.18.0.2"
 _STEP_S = 2.0

@@ -14,13 +14,17 @@ from bmwg.drivers.workload import own_counts
 PORT_NUMBER = 8080
 PACKAGES = ("apache2-bin",)
 MODULES = "/usr/lib/apache2/modules"
-_CONFIG = """\
+HEAD = """\
 ServerRoot {folder}
 ServerName server
 Listen {address}:{port}
 PidFile {folder}/pid
 Mutex file:{folder} default
 ErrorLog {folder}/error.log
+"""  # of each that serves without TLS
+_CONFIG = (
+    HEAD
+    + """\
 LoadModule mpm_event_module {modules}/mod_mpm_event.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 DocumentRoot {folder}/objects
@@ -33,6 +37,7 @@ ExtendedStatus On
 SetHandler server-status
 </Location>
 """
+)
 # choice: by default it closes idle connections after 5 s, after 100 requests, above some 770 of them, and all
 # of them when no thread is idle: so all threads are there from the start
 WORKERS = """\

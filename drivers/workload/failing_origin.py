@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.places.instances import AgentsProgram
-from bmwg.drivers.workload.apache import MODULES, PACKAGES, object_name
+from bmwg.drivers.workload.apache import HEAD, MODULES, PACKAGES, object_name
 from bmwg.methodology.kinds.requests.origin_failure import ERROR, REFUSES, STALE
 
 if TYPE_CHECKING:
@@ -25,13 +25,9 @@ KEPT_S = {STALE: 1}  # choice: the shortest that a header can say
 KEPT_LONG_S = 86400  # choice: longer than any repetition
 _FLAG = "failing"
 _MODULES = ("mpm_event", "authz_core", "alias", "headers", "rewrite")
-_CONFIG = """\
-ServerRoot {folder}
-ServerName server
-Listen {address}:{port}
-PidFile {folder}/pid
-Mutex file:{folder} default
-ErrorLog {folder}/error.log
+_CONFIG = (
+    HEAD
+    + """\
 {modules}DocumentRoot {objects}
 User www-data
 Group www-data
@@ -53,6 +49,7 @@ RewriteEngine On
 RewriteCond {folder}/{flag} -f
 RewriteRule ^ - [R=503,L]
 """
+)
 
 
 def program(objects: str) -> Program:
