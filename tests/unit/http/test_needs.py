@@ -10,6 +10,7 @@ from tests.unit.http import made
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.places.machine import VmHosting
+from bmwg.methodology.kinds.requests.origin_failure import OriginFails
 from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.resources.kinds.requests.needs import lacking
 
@@ -54,3 +55,28 @@ def test_a_guest_with_the_hosts_own_root_needs_it(monkeypatch) -> None:
     found = lacking(stage("qemu", monkeypatch), asked())
     assert found.what == "squid"
     assert "apt-get install" in found.mend
+
+
+@pytest.mark.parametrize(
+    ("function", "cache", "why"),
+    [
+        ("haproxy", True, "without one"),
+        ("apache", True, "without one"),
+        ("haproxy", False, ""),
+        ("nginx", True, ""),
+        ("firewall-10", True, "answers none"),
+        ("firewall-10", False, "answers none"),
+    ],
+)
+def test_only_a_function_with_a_cache_answers_for_an_origin_that_fails(
+    monkeypatch, function: str, cache: bool, why: str
+) -> None:
+    fails = OriginFails(
+        fails="error", rate_rps=6, fail_s=2.0, return_s=1.0, answer_s=0.5, objects=2, cache=cache
+    )
+    one = made.spec("vm_para", workload=Workload.START, function=function, cache=cache, origin=fails)
+    found = lacking(stage("openstack", monkeypatch), [one])
+    assert (found is None) == (not why)
+    if found is not None:
+        assert function in found.what
+        assert why in found.reason
