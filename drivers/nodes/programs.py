@@ -108,17 +108,23 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
 
     Raises DriverError NODE-12 when something outlives SIGKILL.
     """
-    members = [member for member in session(pid) if process.start_ticks(member)]
-    if process.same(pid, start_ticks):
+    if process.start_ticks(pid) in (0, start_ticks):  # else another program has its number by now
+        members = _running(pid)
         process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
-    process.kill(*members)
-    child = _children.pop(pid, None)
-    if child is not None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(1)
-    for member in members:
-        process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
+        if left := process.kill_all(lambda: _running(pid), within_s=within_s):
+            raise DriverError("NODE-12", f"processes {left}", expected="gone after SIGKILL", found="still there")
+        child = _children.pop(pid, None)
+        if child is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(1)
+        for member in members:
+            process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
     remove_folder(folder=folder)
+
+
+def _running(leader: int) -> list[int]:
+    """Processes of a session that have not ended."""
+    return [member for member in session(leader) if process.start_ticks(member)]
 
 
 def remove_folder(*, folder: str) -> None:

@@ -144,7 +144,6 @@ def traces(run_dir, token):
     # os.walk passes over what ends meanwhile: other tests and runs have groups too
     below = ((root, name) for root, folders, _ in os.walk("/sys/fs/cgroup") for name in folders)
     cgroups = sorted(os.path.join(root, name) for root, name in below if token in name)
-    children = sorted(pid for pid in _children())
     mounts = [
         line
         for line in Path("/proc/self/mounts").read_text().splitlines()
@@ -156,10 +155,20 @@ def traces(run_dir, token):
     return {
         "network namespaces": len(namespaces),
         "cgroups": cgroups,
-        "processes": len(children),
+        "processes": sorted(_named(pid) for pid in _children()),
         "mounts": mounts,
         "files": cached,
     }
+
+
+def _named(pid):
+    """Return a process's name and state, by which one that stays is known in a failure."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "ended"
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    return f"{name} {'zombie' if rest.split()[0] == 'Z' else 'runs'}"
 
 
 def _children():

@@ -158,12 +158,13 @@ def test_a_port_that_is_taken_is_named_and_nothing_is_sent(bed):
 def test_programs_have_the_limits_of_their_pod_and_end_with_it(bed):
     with path_of(bed, "p2p", "bridge").between_pods() as between:
         pod = between.ends[0].pod
+        folder = f"/run/bmwg-streams/{pod.pod_id}"
         started = pod.node.call(
             pod_programs.start,
             pid=pod.pid,
             start_ticks=pod.start_ticks,
             command=["sleep", _OURS],
-            folder=f"/run/bmwg-streams/{pod.pod_id}",
+            folder=folder,
         )
         time.sleep(0.2)
         inner = next(pid for pid, words in process.each("cmdline") if words[:2] == [b"sleep", _OURS.encode()])
@@ -173,8 +174,9 @@ def test_programs_have_the_limits_of_their_pod_and_end_with_it(bed):
         assert groups[0] == groups[1]
         assert os.sched_getaffinity(inner) == set(bed.testbed.pods.cpus)
         ticks = process.start_ticks(inner)
-        assert started["pid"]
     assert not process.same(inner, ticks)
+    pod.node.call(pod_programs.stop, folder=folder, **started)
+    assert not Path(f"/proc/{started['pid']}").exists()  # waited for as well
 
 
 def test_what_a_driver_does_not_take_is_refused_by_name(bed):
