@@ -112,7 +112,9 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
         members = _running(pid)
         process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
         if left := process.kill_all(lambda: _running(pid), within_s=within_s):
-            raise DriverError("NODE-12", f"processes {left}", expected="gone after SIGKILL", found="still there")
+            raise DriverError(
+                "NODE-12", f"processes {left}", expected="gone after SIGKILL", found="still there"
+            )
         child = _children.pop(pid, None)
         if child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
