@@ -14,18 +14,17 @@ from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
 from bmwg.methodology.trial.capabilities import Capability, LackingError, refuse_beyond
-from bmwg.methodology.trial.judging import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
+from bmwg.methodology.trial.judging import JudgedTrial, StallEvidence, TrialPolicy, assess
 from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.frames.frames_continued import Recorded
-from bmwg.resources.kinds.frames.search_lines import bounds_text, narrowed, trial_text
+from bmwg.resources.kinds.frames.learning import LearningFrames
+from bmwg.resources.kinds.frames.search_lines import Bounds, trial_text
 from bmwg.resources.kinds.frames.standing_switch import StandingSwitch
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.clock import Clock, HostClock
 from bmwg.resources.run.progress import LineDisplay
-
-_FRESH = 0.9  # choice: of an ageing time, within which a trial has to end
 
 
 class CellMeasurement:
@@ -74,12 +73,9 @@ class CellMeasurement:
         self._store = store
         self._policy = policy
         self._display = display
-        self._switch = switch
-        self._learnt_ns: int | None = None
-        self._told: list[TrialSpec] = []  # what recorded trials told a switch that no longer stands
+        self._learning = LearningFrames(traffic, policy, self._clock, switch)
         self._deployments: set[str] = set()
-        self._lower_fps: int | None = None
-        self._upper_fps: int | None = None
+        self._bounds = Bounds()
 
     def trial(self, spec: TrialSpec, phase: str) -> JudgedTrial:
         """Run one trial (RFC 2544 section 23), record it, and judge it after the policy.
@@ -88,22 +84,13 @@ class CellMeasurement:
         """
         if before := self._recorded.next(spec, phase):
             self._trials.append(before)
-            if spec.pattern and spec.pattern.unprepared:
-                self._told.append(spec)
-            self._note_bounds(before)
+            self._learning.recorded(spec)
+            self._bounds.note(before)
             self._display.estimate.sent(self._planned.cell.cell_id, spec.duration_s)
             return before
         self.refuse(spec)
-        if self._switch is not None:
-            self._switch.require_longer(spec, before_s=self._policy.learning_wait_s)
-        self._tell_again()
-        learning_ns = learnt_ns = None
-        if self._learns(spec):
-            learning_ns = self._clock.monotonic_ns()
-            self._traffic.learn(spec)  # rfc2544-23, phase b
-            learnt_ns = self._learnt_ns = self._clock.monotonic_ns()
-            self._clock.sleep(self._policy.learning_wait_s)
-        known = () if self._switch is None else self._switch.looked_at(spec)
+        learning_ns, learnt_ns = self._learning.before(spec)
+        known = self._learning.known(spec)
         self._store.begin_trial(cell_id=self._planned.cell.cell_id, phase=phase, spec=spec)
         if self._watch is not None:
             self._watch.begin()
@@ -144,42 +131,22 @@ class CellMeasurement:
         self._trials.append(judged)
         self._deployments.add(self._deployment_id)
         self.broken = self.broken or judged.validity is Validity.FAULT
-        self._note_bounds(judged)
+        self._bounds.note(judged)
         self._display.result(
             self._planned.cell.cell_id,
             phase,
             sequence,
             trial_text(spec, result, assessment.validity),
-            bounds_text(self._lower_fps, self._upper_fps),
+            self._bounds.text,
         )
         # rfc2544-23, phase e: the DUT rests from the trial's end on, while the trial is recorded
         rested_s = (self._clock.monotonic_ns() - ended_ns) / 1e9
         self._clock.sleep(max(0.0, self._policy.restabilize_s - rested_s))
         return judged
 
-    def _learns(self, spec: TrialSpec) -> bool:
-        """Whether learning frames go before a trial, as the policy says: once a deployment, or each time.
-
-        They go again where a switch would forget before the trial's end what was told once.
-        """
-        if spec.pattern is not None and spec.pattern.unprepared:
-            return False
-        if self._policy.learning is not Learning.DEPLOYMENT or self._learnt_ns is None:
-            return self._policy.learning is not Learning.NONE
-        since_s = (self._clock.monotonic_ns() - self._learnt_ns) / 1e9
-        return self._switch is not None and since_s + spec.total_s > _FRESH * self._switch.ageing_s
-
     def forget(self) -> None:
         """Have the switch know no address; what recorded trials of an earlier turn told it is past."""
-        self._told.clear()
-        if self._switch is not None and not self._recorded.more:
-            self._switch.forget(self._clock)
-
-    def _tell_again(self) -> None:
-        """Tell the switch of this deployment what recorded trials told another one, unrecorded."""
-        for spec in self._told:
-            self._traffic.run(spec)
-        self._told.clear()
+        self._learning.forget(wait=not self._recorded.more)
 
     def refuse(self, spec: TrialSpec, *also: Capability) -> None:
         """Raise LackingError CAP-01 where the tester cannot do a trial, or has not what else is asked."""
@@ -218,9 +185,3 @@ class CellMeasurement:
             by_cpu=self._policy.stall_evidence is StallEvidence.CPU,
             policy=self._policy,
         )
-
-    def _note_bounds(self, trial: JudgedTrial) -> None:
-        if trial.lossless or trial.validity in (Validity.VALID, Validity.SENT_SHORT):
-            self._lower_fps, self._upper_fps = narrowed(
-                self._lower_fps, self._upper_fps, trial.result.spec.load_fps, lossless=trial.lossless
-            )

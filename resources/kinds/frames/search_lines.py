@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
+from bmwg.methodology.trial.judging import JudgedTrial
 
 
-def narrowed(
-    lower_fps: int | None, upper_fps: int | None, load_fps: int, *, lossless: bool
-) -> tuple[int | None, int | None]:
-    """Return the bounds after one more load, frames/s; a bound that it contradicts is not known any more."""
-    if lossless:
-        lower_fps = max(load_fps, lower_fps or 0)
-        return lower_fps, None if upper_fps is not None and upper_fps <= lower_fps else upper_fps
-    upper_fps = min(load_fps, upper_fps or load_fps)
-    return None if lower_fps is not None and lower_fps >= upper_fps else lower_fps, upper_fps
+class Bounds:
+    """The bounds of a search so far, frames/s; a bound that a trial contradicts is not known any more."""
 
+    def __init__(self) -> None:
+        self._lower_fps: int | None = None
+        self._upper_fps: int | None = None
 
-def bounds_text(lower_fps: int | None, upper_fps: int | None) -> str:
-    """Format the bounds of a search so far with their unit; a question mark for what is not yet known."""
-    lower = f"{lower_fps:,}" if lower_fps is not None else "?"
-    upper = f"{upper_fps:,}" if upper_fps is not None else "?"
-    return f"{lower}..{upper} fps"
+    def note(self, trial: JudgedTrial) -> None:
+        """Take one more trial; one that was set aside moves nothing."""
+        if trial.validity not in (Validity.VALID, Validity.SENT_SHORT):
+            return
+        load_fps = trial.result.spec.load_fps
+        if trial.lossless:
+            self._lower_fps = max(load_fps, self._lower_fps or 0)
+            if self._upper_fps is not None and self._upper_fps <= self._lower_fps:
+                self._upper_fps = None
+        else:
+            self._upper_fps = min(load_fps, self._upper_fps or load_fps)
+            if self._lower_fps is not None and self._lower_fps >= self._upper_fps:
+                self._lower_fps = None
+
+    @property
+    def text(self) -> str:
+        """Both with their unit; a question mark for what is not yet known."""
+        lower = f"{self._lower_fps:,}" if self._lower_fps is not None else "?"
+        upper = f"{self._upper_fps:,}" if self._upper_fps is not None else "?"
+        return f"{lower}..{upper} fps"
 
 
 def trial_text(spec: TrialSpec, result: TrialResult, validity: Validity) -> str:

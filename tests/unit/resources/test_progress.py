@@ -5,7 +5,8 @@ import pytest
 from rich.console import Console
 
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.resources.kinds.frames.search_lines import bounds_text, narrowed, trial_text
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.resources.kinds.frames.search_lines import Bounds, trial_text
 from bmwg.resources.run import progress
 from bmwg.resources.run.progress import (
     Estimate,
@@ -39,10 +40,6 @@ def test_a_trial_that_is_not_used_says_so_and_why():
     text = trial_text(SPEC, result(990), Validity.TESTER_STALLED)
     assert "lost 10 of 1,000 (1.0000%)" in text
     assert text.endswith("not used: tester_stalled")
-
-
-def test_bounds_not_yet_known_are_question_marks():
-    assert bounds_text(None, 2000) == "?..2,000 fps"
 
 
 def test_the_estimate_follows_the_pace_so_far():
@@ -109,12 +106,30 @@ def test_a_long_trial_is_never_silent(monkeypatch):
     assert "cell: soak at 1,000 frames/s" in stream.getvalue()
 
 
+def bounds_after(*trials: tuple[int, int, Validity]) -> str:
+    bounds = Bounds()
+    for seq, (load_fps, received, validity) in enumerate(trials):
+        spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)
+        counts = StreamCounts(intended_frames=1000, sent_frames=1000, received_frames=received)
+        found = TrialResult(spec=spec, streams=(counts,), wall_time_ns=10**9)
+        bounds.note(JudgedTrial(seq=seq, result=found, validity=validity, reason=""))
+    return bounds.text
+
+
 def test_bounds_never_cross_and_what_a_load_contradicts_is_unknown():
-    assert narrowed(None, None, 500, lossless=True) == (500, None)
-    assert narrowed(500, None, 900, lossless=False) == (500, 900)
-    assert narrowed(500, 900, 400, lossless=False) == (None, 400)
-    assert narrowed(None, 400, 300, lossless=True) == (300, 400)
-    assert narrowed(300, 400, 400, lossless=True) == (400, None)
+    held, lost = [(received, Validity.VALID) for received in (1000, 990)]
+    assert bounds_after() == "?..? fps"
+    assert bounds_after((2000, *lost)) == "?..2,000 fps"
+    assert bounds_after((500, *held)) == "500..? fps"
+    assert bounds_after((500, *held), (900, *lost)) == "500..900 fps"
+    assert bounds_after((500, *held), (900, *lost), (400, *lost)) == "?..400 fps"
+    assert bounds_after((400, *lost), (300, *held)) == "300..400 fps"
+    assert bounds_after((400, *lost), (300, *held), (400, *held)) == "400..? fps"
+
+
+def test_a_trial_that_is_set_aside_moves_no_bound():
+    assert bounds_after((500, 990, Validity.TESTER_STALLED)) == "?..? fps"
+    assert bounds_after((500, 990, Validity.SENT_SHORT)) == "?..500 fps"
 
 
 def shown(display, stream, clock, seconds):
