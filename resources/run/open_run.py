@@ -22,9 +22,9 @@ from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.bundle.archive import CHALLENGE_PART
-from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.page.report import report_of
 from bmwg.reports.render.page.summary import summary_lines
-from bmwg.reports.store import Run, RunStore, read_run
+from bmwg.reports.store import Run, RunStore
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources import rooms
 from bmwg.resources.fleet import bound as fleets
@@ -144,9 +144,8 @@ class OpenRun:
         self.display.note(f"interrupted; it goes on with: bmwg resume {self.store.folder}")
 
     def _report(self) -> None:
-        report = write_report(self.store.folder)
-        run = read_run(self.store.folder)
-        for line in summary_lines(run):
+        report, told = report_of(self.store.folder)
+        for line in summary_lines(told):
             self.display.note(line)
         if self.left_out and self.stopped is None:
             suites = ", ".join(dict.fromkeys(self.left_out))

@@ -40,6 +40,11 @@ def write_report(run_dir: Path) -> Path:
     Return the page's path. A page of which this run has nothing is taken away where one was left.
     Raises ConfigError when the run cannot be read, TestbedError STORE-08 when the folder cannot be written.
     """
+    return report_of(run_dir)[0]
+
+
+def report_of(run_dir: Path) -> tuple[Path, Facts]:
+    """Write what `write_report` does; return the page's path, and the run as it was read for it."""
     told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
     besides = pages(told, made.values())
@@ -55,7 +60,7 @@ def write_report(run_dir: Path) -> Path:
         else:
             (run_dir / name).unlink(missing_ok=True)
     _let_caller_read(run_dir, files)
-    return run_dir / HTML_FILE
+    return run_dir / HTML_FILE, told
 
 
 def _let_caller_read(run_dir: Path, pages_made: Iterable[str]) -> None:

@@ -10,13 +10,12 @@ from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.methodology.trial.disturbed import HINT, hardly_usable
 from bmwg.reports import rooms
 from bmwg.reports.render import searches
-from bmwg.reports.render.facts import Facts, facts, short_words
+from bmwg.reports.render.facts import Facts, short_words
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
 from bmwg.reports.render.sections.results import banner, marked, tail
 from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.render.text import plain
-from bmwg.reports.store import Run
 
 _AT_LOWER_END = (
     f"Latency beside an interval that reaches more than {WIDE:.0%} to either side of its number was taken at"
@@ -24,9 +23,9 @@ _AT_LOWER_END = (
 )
 
 
-def summary_lines(run: Run) -> list[str]:
+def summary_lines(told: Facts) -> list[str]:
     """Return the state of the run, one line a cell, and the counts by type. Plain text, no markup."""
-    told = facts(run)
+    run = told.run
     lines = [plain(sentence) for _, sentence in banner(told)]
     if lacking := len(told.not_assessed()):
         lines.append(f"Not assessed: {lacking} of {len(told.outcomes)} answers, reasons below.")

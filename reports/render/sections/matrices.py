@@ -380,7 +380,7 @@ def _speed(outcomes: Iterable[Outcome]) -> str:
 
 def _accuracy(facts: Facts, outcomes: Iterable[Outcome]) -> str:
     seqs = sorted({seq for outcome in outcomes if outcome.lower for seq in outcome.lower.trials})
-    streams = [s for seq in seqs for s in facts.run.trial(seq).result.streams]
+    streams = [s for seq in seqs for s in facts.counts(seq).result.streams]
     if not streams:
         return "no trial at a throughput"
     received = sum(stream.received_frames for stream in streams)

@@ -28,7 +28,7 @@ def items(facts: Facts) -> list[Block]:
 
 
 def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
-    trials = [facts.run.trial(seq) for seq in sorted({seq for one in outcomes for seq in one.trials})]
+    trials = [facts.counts(seq) for seq in sorted({seq for one in outcomes for seq in one.trials})]
     specs = [trial.spec for trial in trials]
     broadcasts = sorted({spec.broadcast_every for spec in specs if spec.broadcast_every is not None})
     ports = below(facts.run.testbed, "tester", "ports")
@@ -87,7 +87,7 @@ def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str,
     trials = {seq for outcome in outcomes for seq in outcome.trials}
     longest = [
         abs(stream.effective_duration_ns / 1e9 / trial.spec.duration_s - 1)
-        for trial in map(facts.run.trial, sorted(trials))
+        for trial in map(facts.counts, sorted(trials))
         if trial.validity is Validity.VALID
         for stream in trial.result.loaded
     ]

@@ -85,7 +85,7 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     assert set(graphs) == {plot_name(one.spec.experiment) for one in (of, held)}
     first, bound = run.outcomes[0], "tester limited"
     assert rooms.marks(run) == {first.outcome_id: bound}
-    assert any(bound in line for line in summary_lines(run))
+    assert any(bound in line for line in summary_lines(facts(run)))
     told_by = {answer.reason for answer in open_run(run.folder).answers if answer.number is not None}
     assert told_by == {"", bound}
     moved = replace(run.outcomes[0], type=OutcomeType.UNSTABLE, values=(), reason="contradicted")

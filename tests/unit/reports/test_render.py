@@ -174,7 +174,7 @@ def test_only_measured_answers_are_bare_figures(made_folder: Path, page: Page) -
         if len(row) == 12 and row[2] in words:
             assert row[4:10] == ["—"] * 6, row
     assert seen == words
-    for line in summary_lines(read_run(made_folder)):
+    for line in summary_lines(facts(read_run(made_folder))):
         for word in words:
             assert not re.search(rf"{word}: [\d  ]+frames/s$", line)
 
@@ -217,7 +217,7 @@ def test_banner_is_computed_from_the_run(tmp_path: Path) -> None:
     kinds = [kind for kind, _ in banner(facts(read_run(loud.folder)))]
     assert kinds == ["simulated", "indicative", "interrupted", "interrupted", "interrupted"]
     loud.close(None, "interrupted", reason="Ctrl-C")
-    assert any("Ctrl-C" in line for line in summary_lines(read_run(loud.folder)))
+    assert any("Ctrl-C" in line for line in summary_lines(facts(read_run(loud.folder))))
 
 
 def test_a_run_without_anything_has_a_page(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_run_without_anything_has_a_page(tmp_path: Path) -> None:
     page = rendered(store.folder)
     assert "The run holds no answer." in "".join(page.text)
     assert not any("throughput" in cell.lower() for row in page.rows for cell in row)
-    assert summary_lines(read_run(store.folder))[-1] == "no answer"
+    assert summary_lines(facts(read_run(store.folder)))[-1] == "no answer"
 
 
 def test_the_theoretical_maximum_is_drawn_where_the_medium_has_one(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_hostile_names_read_as_they_are_written(tmp_path: Path, evil: str) -> No
     expected = " ".join(plain(evil).split())
     assert any(row[1:2] == [expected] for row in page.rows), expected
     assert "system-message" not in str(page.tags)
-    assert plain(evil) in "\n".join(summary_lines(read_run(store.folder)))
+    assert plain(evil) in "\n".join(summary_lines(facts(read_run(store.folder))))
 
 
 @settings(max_examples=300, deadline=None)
@@ -324,7 +324,7 @@ def test_invalid_trials_are_never_drawn_or_told_as_bounds(made_folder: Path) -> 
 
 
 def test_the_console_lines_are_short_and_plain(made_folder: Path) -> None:
-    lines = summary_lines(read_run(made_folder))
+    lines = summary_lines(facts(read_run(made_folder)))
     assert lines[0].startswith("Indicative: profile quick")
     assert lines[0].endswith("(2 declared deviations; the report says which are touched).")
     assert any(

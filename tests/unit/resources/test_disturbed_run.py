@@ -10,6 +10,7 @@ from bmwg.cli.main import main
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.trial import disturbed
 from bmwg.reports.bundle.make import folder_evidence
+from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
@@ -51,7 +52,7 @@ def test_a_machine_that_disturbs_every_trial_fails_no_test_and_says_what_it_is_w
     assert away == len(run.trials) > 0
     for outcome in run.outcomes:
         assert f"the machine took its CPUs away in {away} of {away} trials" in outcome.reason
-    lines = summary_lines(run)
+    lines = summary_lines(facts(run))
     assert any(line.startswith("Hardly anything could be used") for line in lines)
     assert [line for line in lines if line.startswith("hint: ")] == [f"hint: {disturbed.HINT}"]
     assert (run.folder / "report.html").exists()
@@ -62,7 +63,7 @@ def test_a_machine_that_disturbs_every_trial_fails_no_test_and_says_what_it_is_w
 def test_a_calm_machine_ends_with_zero_and_no_hint(run_with):
     status, run = run_with(0.2, "R2544-TPUT-1.1")
     assert status == 0
-    assert not any("hint" in line or "Hardly" in line for line in summary_lines(run))
+    assert not any("hint" in line or "Hardly" in line for line in summary_lines(facts(run)))
 
 
 def test_an_answer_that_was_made_unstable_by_hand_is_refused(run_with):

@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.records import RequestsResult
 from bmwg.methodology.records import FRAMES, OutcomeType
+from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
@@ -149,7 +150,7 @@ def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, caps
     assert found.status == "complete"
     assert (len(found.executions), bool(found.trials)) == (3, True)
     assert [str(one) for one in verify_folder(folder).findings] == []
-    lines = summary_lines(found)
+    lines = summary_lines(facts(found))
     assert any("profile quick of frames is a quick look" in line for line in lines)
     assert any("profile quick of requests is a quick look" in line for line in lines)
     assert lines[-2].startswith("frames: ")
