@@ -307,7 +307,14 @@ class Workshop:
         )
         while self._there(server_id):
             waited_s = self._clock() - began
-            if waited_s > within_s:
+            if waited_s > within_s / 2 and not forced:  # once at least, however long an answer takes
+                forced = True
+                with contextlib.suppress(ToolkitError):  # a tenant may not; the plain one goes on
+                    self.client.call(
+                        "forced delete",
+                        lambda sdk: sdk.compute.delete_server(server_id, ignore_missing=True, force=True),
+                    )
+            elif waited_s > within_s:
                 raise DriverError(
                     "CLOUD-18",
                     f"cloud {self.client.name}: server {server_id}",
@@ -315,13 +322,6 @@ class Workshop:
                     found="still there",
                     hint="`bmwg cleanup` tries again; an operator can reset its state",
                 )
-            if waited_s > within_s / 2 and not forced:
-                forced = True
-                with contextlib.suppress(ToolkitError):  # a tenant may not; the plain one goes on
-                    self.client.call(
-                        "forced delete",
-                        lambda sdk: sdk.compute.delete_server(server_id, ignore_missing=True, force=True),
-                    )
             time.sleep(_POLL_S)
         return self._clock() - began
 

@@ -157,7 +157,8 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
     machine that takes its CPUs away with `disturbed.EXIT_STATUS`. Robot's own status, a count, becomes one
     of `exits`.
     """
-    live = sys.stdout.isatty()
+    dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")  # on which no bar is drawn
+    live = sys.stdout.isatty() and not dumb
     os.environ["BMWG_RESULTS"] = str(results)
     os.environ["BMWG_CONSOLE"] = "live" if live else "alone"
     options = ["--outputdir", str(output), "--console", "quiet", "--listener", not_reached.__name__]

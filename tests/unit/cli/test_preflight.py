@@ -138,14 +138,15 @@ def test_plan_takes_suites_tests_and_tags_as_run_does(place, capsys):
     assert "RUN-03" in capsys.readouterr().err
 
 
-def test_a_pipe_gets_a_line_a_cell_and_every_trial_only_when_asked(place, capfd, monkeypatch):
+def test_pipes_and_dumb_terminals_get_a_line_a_cell_and_trials_only_when_asked(place, capfd, monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
     data = yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
     file = place / "simulated.yaml"
     file.write_text(yaml.safe_dump(data), encoding="utf-8")
     counts = []
-    for more in ([], ["--verbose"]):
+    for terminal, more in ((False, []), (True, ["--verbose"])):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal, raising=False)
         arguments = [
             "run",
             "--testbed",

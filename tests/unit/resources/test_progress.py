@@ -158,7 +158,8 @@ def test_a_cells_line_is_a_sign_of_life_too():
     assert [line.strip() for line in stream.getvalue().splitlines() if line] == ["an answer"] * 5
 
 
-def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked():
+def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one draws no bar
     for verbose in (False, True):
         stream = io.StringIO()
         console = Console(file=stream, force_terminal=True, width=80)
