@@ -4,7 +4,7 @@
 
 Each rule is turned into a constant first; then each comparison, number, condition and quantifier of the
 rule modules is changed alone. A change that no run tells is printed: it is a step that no run stands on, or
-one that makes no difference. The last line is JSON. Of this the tests have the constants alone.
+one that makes no difference. The last line is JSON.
 """
 
 from __future__ import annotations
