@@ -21,6 +21,7 @@ from bmwg.resources.kinds.requests.standing import Standing
 
 CLIENTS, ORIGIN = "clients", "origin"  # whose node
 _LOOKS, _LOOK_AGAIN_S = 10, 0.2  # choice: a busy machine's programs count within that
+_SETTLES_S = 0.05  # choice: what it waits before each repetition of transactions
 
 
 def served(deployment: Standing) -> list[Served]:
@@ -34,8 +35,8 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
     first = deployment.counters() if deployment.grouped else []
     counted = deployment.counters()
     passes_all = spec.workload is Workload.TRANSACTIONS and not spec.cache
-    own = deployment.counted() if passes_all else {}
-    origin = deployment.answered_by_origin() if passes_all else {}
+    own = _settled(deployment.counted, looks=deployment.counts_looks) if passes_all else {}
+    origin = _settled(deployment.answered_by_origin, looks=True) if passes_all else {}
     packets = _packets(deployment, spec)
     used_before = deployment.usage()
     found = clients.run(spec)
@@ -65,6 +66,20 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
         shares=_shares(first, counted, counted_after) if deployment.grouped else None,
         proxied=found.requests + found.warm_up_requests if hits is not None else None,
     )
+
+
+def _settled(read: Callable[[], dict[str, int]], *, looks: bool) -> dict[str, int]:
+    """Return what is counted before a load, once two looks differ by the look itself, where `looks` count.
+
+    A program may count a request of before some time after its last octet: it would be one of the load.
+    """
+    found = read()
+    for _ in range(_LOOKS if found else 0):
+        time.sleep(_SETTLES_S)
+        before, found = found, read()
+        if found == {name: count + looks for name, count in before.items()}:
+            break
+    return found
 
 
 def _gained(
