@@ -26,7 +26,7 @@ from bmwg.methodology.errors import TestbedError
 HEAP = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC")  # choice: one client holds one object at a time
 CLIENT_OCTETS = 160 << 20  # choice: above what one of these was measured to hold
 _SETTLE_S = 1.0  # choice: what a JVM that waits still has to compile is done by then
-_LOOK_S = 0.05
+_LOOK_S = 0.2  # choice: looking at many programs takes CPU time from them
 _WORDS, _TOLD = 200, 4  # choice: of what a program said, and of how many
 _PLAN, _RESULTS, _LOG = "plan.jmx", "results.csv", "log"
 
@@ -68,7 +68,7 @@ class _Running:
     @property
     def ended(self) -> bool:
         """Whether it has ended, however."""
-        return self.status is not None or bool(programs.fault(folder=self.folder, **self.session))
+        return programs.fault(folder=self.folder, **self.session) is not None
 
     def stop(self) -> None:
         """End it and remove its folder. Idempotent."""
@@ -92,8 +92,8 @@ def run(
     A client has `number`, `proxy` (address and port), `folder` (on the node and in its pod) and `pod`, as
     `pod_programs` takes one. `gate` is the node's address that pods reach. Returns what `jmeter.run` does of
     all samples together, and `own_clients` with what each did, from the instant at which all were let go. A
-    client that ended otherwise than well, or not in time, is a `fault` by its number. When one ends before all
-    have come, nothing is sent.
+    client that ended otherwise than well, or not in time, is a `fault` by its number. When one ends before
+    all have come, nothing is sent.
     """
     program = tools.jmeter(*HEAP)
     if program is None:
@@ -129,11 +129,11 @@ def run(
         read = {one.number: _samples(one) for one in running}
     pooled = jmeter.told_of([row for rows in read.values() for row in rows], octets)
     own = {
-        "each": [_told(number, rows, octets, instant_ns) for number, rows in read.items()],
+        "each": [told_of(number, rows, octets, instant_ns) for number, rows in read.items()],
         "stood_ns": stood_ns,
         "memory_octets": memory_octets,
     }
-    return {**pooled, "process_ns": took_ns, "fault": _words_of(faults), "own_clients": own}
+    return {**pooled, "process_ns": took_ns, "fault": words_of(faults), "own_clients": own}
 
 
 def _started(client: Mapping[str, JsonValue], program: Sequence[str], plan: str) -> _Running:
@@ -172,7 +172,8 @@ def _all_ended(running: Sequence[_Running], end_s: float) -> Iterator[str]:
     yield from filter(None, (one.fault for one in running))
 
 
-def _words_of(faults: Sequence[str]) -> str:
+def words_of(faults: Sequence[str]) -> str:
+    """Return the first faults as one sentence, and how many others there are."""
     more = len(faults) - _TOLD
     return "; ".join([*faults[:_TOLD], *([f"and {more} others"] if more > 0 else [])])
 
@@ -182,7 +183,7 @@ def _samples(one: _Running) -> list[dict[str, str]]:
     return jmeter.samples(file.read_text()) if file.exists() else []
 
 
-def _told(
+def told_of(
     number: int, rows: Sequence[Mapping[str, str]], octets: int, instant_ns: int
 ) -> dict[str, JsonValue]:
     """Return what one client did, as `ClientRan` holds it."""

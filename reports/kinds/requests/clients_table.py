@@ -16,9 +16,9 @@ _MEBI = 1 << 20
 _SAID = (
     "Each client is a pod on the clients' node with an address, limits and a program of its own, and asks one"
     " proxy. All wait at a gate until the last one stands, and are let go at one instant; the figures of the"
-    " experiment are of the requests of all of them together. A repetition in which one did not begin, sent"
-    f" fewer requests, or began later than {percent(LATEST_SHARE, 0)} of the time until the first one ended is"
-    " incomplete. Figures here are of the valid repetitions."
+    " experiment are of the requests of all of them together. A repetition is incomplete in which one did not"
+    f" begin, sent fewer requests, or began after more than {percent(LATEST_SHARE, 0)} of the time until the"
+    " first one ended. Figures here are the worst of the valid repetitions."
 )
 
 
@@ -49,7 +49,7 @@ def _told(found: Sequence[OwnClients]) -> list[str]:
     means = means_ns(found)
     return [
         nanoseconds(max(each.stood_ns for each in found)),
-        f"{whole(max(each.memory_octets for each in found) / _MEBI)} MiB",
+        f"{max(each.memory_octets for each in found) // _MEBI} MiB",
         nanoseconds(max(each.last_began_ns for each in found)),
         nanoseconds(min(each.first_ended_ns for each in found)),
         " / ".join(map(nanoseconds, means)) if means else NONE,

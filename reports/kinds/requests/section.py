@@ -135,8 +135,9 @@ def _conditions(cell: RequestsSpec, source: str) -> str:
         clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
         clients = "at a constant rate" if cell.workload.is_open_loop else clients
         stress = f"{cell.stress_cpus} workers" if cell.stress_cpus else "none"
+        by = WORKLOAD_WORDS.get(cell.workload, cell.workload)
         parts.append(
-            f"Requests by {WORKLOAD_WORDS.get(cell.workload, cell.workload)}, {clients}; cache {'on' if cell.cache else 'off'}; "
+            f"Requests by {by}, {clients}; cache {'on' if cell.cache else 'off'}; "
             f"stress on the proxies' machine: {stress}."
         )
     if not cell.workload.is_open_loop:
