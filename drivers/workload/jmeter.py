@@ -27,9 +27,9 @@ _CALL_MARGIN_S = 30.0
 NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
 _COLUMNS = {"timeStamp", "elapsed", "label", "responseCode", "success", "Latency"}
-FEW_REQUESTS = 2000  # choice: below it the second compiler costs more CPU time than its code saves
-QUICK_START = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-SETTINGS = {
+_FEW_REQUESTS = 2000  # choice: below it the second compiler costs more CPU time than its code saves
+_QUICK_START = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+_SETTINGS = {
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
     "jmeter.save.saveservice.latency": "true",
@@ -68,6 +68,20 @@ class JMeterClients(OfRequests):
         return self.told(ran, spec.asked_requests, **{name: ran[name] for name in own})
 
 
+def program(requests: int, *heap: str) -> list[str]:
+    """Return the command of a JMeter for so many requests. Raises TestbedError JM-01."""
+    found = tools.jmeter(*heap)
+    if found is None:
+        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
+    return [found[0], *(_QUICK_START if requests < _FEW_REQUESTS else ()), *found[1:]]
+
+
+def words(plan: str, results: str, log: str) -> list[str]:
+    """Return what JMeter is told: to run a plan without a window, and how to write its samples."""
+    told = ["-n", "-t", plan, "-l", results, "-j", log]
+    return [*told, *(f"-J{name}={value}" for name, value in _SETTINGS.items())]
+
+
 def run(
     *,
     proxies: list[list[JsonValue]],
@@ -86,9 +100,7 @@ def run(
     JMeter's own start and end are in `process_ns` only. `warm_up_requests` and `warm_up_ns` tell of the
     warm-up alone.
     """
-    program = tools.jmeter()
-    if program is None:
-        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
+    command = program(requests)
     md5 = hashlib.md5(apache.object_content(octets), usedforsecurity=False).hexdigest()
     text = plan(
         proxies=[(str(address), int(port)) for address, port in proxies],
@@ -98,13 +110,10 @@ def run(
         clients=clients,
         warm_up_requests=warm_up_requests,
     )
-    if requests < FEW_REQUESTS:
-        program = [program[0], *QUICK_START, *program[1:]]
     with tempfile.TemporaryDirectory(prefix="bmwg-jmeter-") as folder:
         file, results = Path(folder, "plan.jmx"), Path(folder, "results.csv")
         file.write_text(text)
-        command = [*program, "-n", "-t", str(file), "-l", str(results), "-j", f"{folder}/log"]
-        command += [f"-J{name}={value}" for name, value in SETTINGS.items()]
+        command += words(str(file), str(results), f"{folder}/log")
         began = time.monotonic_ns()
         child = subprocess.Popen(
             command,

@@ -2,7 +2,7 @@
 
 JMeter's start takes seconds, and nobody knows how many. So each client warms up and then waits at a gate of
 the node's, which is opened when the last one has come. When each sent its first request is told from that
-instant on. Ids: JM-01 not there.
+instant on.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import pod_programs
-from bmwg.drivers.nodes import programs
-from bmwg.drivers.workload import apache, jmeter, tools
+from bmwg.drivers.nodes import cgroups, programs
+from bmwg.drivers.workload import apache, jmeter
 from bmwg.drivers.workload.gate import PORT_NUMBER, Gate
 from bmwg.drivers.workload.jmeter_plan import BEGIN, WARM_UP, own_plan
 from bmwg.drivers.workload.mpi_launch import SHELL, STATUS
-from bmwg.methodology.errors import TestbedError
 
 HEAP = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC")  # choice: one client holds one object at a time
 CLIENT_OCTETS = 160 << 20  # choice: above what one of these was measured to hold
@@ -66,6 +65,13 @@ class _Running:
         return f"client {self.number}: jmeter: {how}: {said}"
 
     @property
+    def memory_octets(self) -> int:
+        """What all in its pod holds, of what is shared its share; an engine starts programs by itself."""
+        names = pod_programs.cgroups_of(int(self.pod["pid"]))
+        held = programs.use_of(set().union(*map(cgroups.members, names)))
+        return int(held["memory_octets"])
+
+    @property
     def ended(self) -> bool:
         """Whether it has ended, however."""
         return programs.fault(folder=self.folder, **self.session) is not None
@@ -95,11 +101,7 @@ def run(
     client that ended otherwise than well, or not in time, is a `fault` by its number. When one ends before
     all have come, nothing is sent.
     """
-    program = tools.jmeter(*HEAP)
-    if program is None:
-        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
-    if requests < jmeter.FEW_REQUESTS:
-        program = [program[0], *jmeter.QUICK_START, *program[1:]]
+    program = jmeter.program(requests, *HEAP)
     md5 = hashlib.md5(apache.object_content(octets), usedforsecurity=False).hexdigest()
     began_ns, end_s = time.monotonic_ns(), time.monotonic() + within_s
     with ExitStack() as stack:
@@ -121,7 +123,7 @@ def run(
         stood_ns = 0 if faults else time.monotonic_ns() - began_ns
         memory_octets, instant_ns = 0, 0
         if not faults:
-            memory_octets = sum(programs.sample(pid=one.session["pid"])["memory_octets"] for one in running)
+            memory_octets = sum(one.memory_octets for one in running)
             opening.look(_SETTLE_S)
             instant_ns = opening.open()
             faults = list(_all_ended(running, end_s))
@@ -139,8 +141,7 @@ def run(
 def _started(client: Mapping[str, JsonValue], program: Sequence[str], plan: str) -> _Running:
     folder = str(client["folder"])
     programs.write_files(folder=folder, files={_PLAN: plan})
-    command = [*SHELL, *program, "-n", "-t", f"{folder}/{_PLAN}", "-l", f"{folder}/{_RESULTS}"]
-    command += ["-j", f"{folder}/{_LOG}", *(f"-J{name}={value}" for name, value in jmeter.SETTINGS.items())]
+    command = [*SHELL, *program, *jmeter.words(*(f"{folder}/{name}" for name in (_PLAN, _RESULTS, _LOG)))]
     session = pod_programs.start(command=command, folder=folder, **client["pod"])
     return _Running(number=int(client["number"]), session=session, folder=folder, pod=client["pod"])
 

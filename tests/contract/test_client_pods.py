@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 from tests.contract.http_support import SIZES, needs_http, row_with_ledger
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
+from tests.faults.support import ROOT, environment
 from tests.needs import needs_crun
 from tests.waiting import eventually
 
@@ -24,7 +28,7 @@ from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.row import row_hosts
-from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger, cleanup
 from bmwg.drivers.workload import apache, probe, squid, tools
 from bmwg.drivers.workload.client_links import BRIDGE, NETWORK
 from bmwg.drivers.workload.client_pods import ClientPods
@@ -141,6 +145,29 @@ def _second_breaks(real: Any) -> Any:
     return made
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.contract.http_support import row_with_ledger
+from bmwg.drivers.workload.client_pods import ClientPods
+with row_with_ledger(Path(sys.argv[1])) as (row, _), ClientPods(row).standing(2) as pods:
+    print(*(one.pod.pid for one in pods), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_run_left_is_removed_by_its_ledger(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    first, second = map(int, done.stdout.split())
+    assert cleanup(tmp_path, index_dir=tmp_path / "index") == []
+    assert eventually(lambda: not process.start_ticks(first) and not process.start_ticks(second))
+    assert [path for path in Path(tmp_path, "pods").rglob("*") if path.is_file()] == []
+
+
 @needs_sshd
 def test_they_stand_on_a_host_of_clients_over_ssh_and_leave_it_bare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -211,10 +238,11 @@ class TestWithJMeter:
         row, _, _ = bench
         with standing(bench) as deployment:
             address, port = deployment.asked[0]
+            looks = itertools.count(1)  # each is a request of its own
 
             def asked() -> bool:
                 told = row.proxy.call(squid.counters, address=address, port=port)
-                return told.get("client_http.requests", 0) > 100
+                return told.get("client_http.requests", 0) - next(looks) > 100
 
             found = _amid(bench, deployment, asked, lambda: _kill(_java(row, 2)))
         assert found.faults[0].startswith("client 2: jmeter: exit status 137")
