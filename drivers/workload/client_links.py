@@ -9,7 +9,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import inside, links
 from bmwg.drivers.ports import interfaces, routing
 
-NETWORK = ipaddress.IPv4Network("198.18.30.0/24")  # rfc2544-C.2.2: of what the server routes to the row
+NETWORK = ipaddress.IPv4Network("198.18.48.0/24")  # rfc2544-C.2.2
 GATEWAY = str(NETWORK[1])  # the node itself, and where clients find what the node runs for them
 BRIDGE, INTERFACE = "clients0", "net0"
 

@@ -29,9 +29,9 @@ from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.drivers.undo.ledger import Ledger, cleanup
-from bmwg.drivers.workload import apache, probe, squid, tools
+from bmwg.drivers.workload import probe, squid, tools
 from bmwg.drivers.workload.client_links import BRIDGE, NETWORK
-from bmwg.drivers.workload.client_pods import ClientPods
+from bmwg.drivers.workload.client_pods import ClientPod, ClientPods
 from bmwg.drivers.workload.jmeter_pods import JMeterPods
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.methodology.errors import ToolkitError
@@ -106,6 +106,12 @@ def standing(bench: Any, *, proxies: int = 1) -> Any:
     return deployed(row, place, proxies=proxies, cache=True, stress_cpus=0, deadline_s=30.0)
 
 
+def require_served(row: Any, deployment: Any, client: ClientPod) -> None:
+    (address, port), url = deployment.asked[0], row.url(1000)
+    found = client.pod.inside_within(20.0, probe.fetch, address=address, port=port, url=url)
+    assert (found["status"], found["sha256"]) == (200, row.sha256[1000])
+
+
 @pytest.mark.usefixtures("nothing_left")
 def test_each_pod_has_an_address_limits_and_a_way_to_the_proxy(bench: Any) -> None:
     row, ledger, _ = bench
@@ -121,9 +127,7 @@ def test_each_pod_has_an_address_limits_and_a_way_to_the_proxy(bench: Any) -> No
             assert own["addresses"] == [f"{one.address}/{NETWORK.prefixlen}"]
             limits = one.pod.describe()
             assert limits["memory_limit_octets"] == Limits().memory_octets
-            (address, port), url = deployment.asked[0], row.url(1000)
-            found = one.pod.inside_within(20.0, probe.fetch, address=address, port=port, url=url)
-            assert (found["status"], found["sha256"]) == (200, row.sha256[1000])
+            require_served(row, deployment, one)
         assert state_of(row.client)["forwards"] == "1"
     assert row.client.call(interfaces.delete, interface=BRIDGE) is False
 
@@ -168,6 +172,7 @@ def test_what_a_killed_run_left_is_removed_by_its_ledger(tmp_path: Path) -> None
     assert [path for path in Path(tmp_path, "pods").rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.slow
 @needs_sshd
 def test_they_stand_on_a_host_of_clients_over_ssh_and_leave_it_bare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -187,11 +192,11 @@ def _on_hosts(lab: LabHosts, folder: Path) -> None:
         ) as row,
     ):
         kept = Path(row.place.run_dir)
-        with ClientPods(row).standing(2) as pods:
+        place = hosting("native", node=row.proxy, place=row.place, ledger=ledger)
+        options = {"proxies": 1, "cache": True, "stress_cpus": 0, "deadline_s": 30.0}
+        with deployed(row, place, **options) as deployment, ClientPods(row).standing(2) as pods:
             for one in pods:
-                asked = {"address": row.addresses.servers.end, "port": apache.PORT_NUMBER}
-                found = one.pod.inside_within(20.0, probe.fetch, **asked, url=row.path(1000))
-                assert (found["status"], found["sha256"]) == (200, row.sha256[1000])
+                require_served(row, deployment, one)
             assert list((kept / "pods").iterdir()) != []
     assert not kept.exists()
     assert ledger.pending == ()

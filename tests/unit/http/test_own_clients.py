@@ -274,7 +274,7 @@ def test_a_client_warms_up_waits_at_the_gate_and_then_asks_through_its_proxy() -
     text = jmeter_plan.own_plan(
         number=7,
         proxy=("198.18.16.2", 3128),
-        gate=("198.18.30.1", 8470),
+        gate=("198.18.48.1", 8470),
         url="http://198.18.2.2:8080/1000.bin",
         md5="0" * 32,
         requests=50,
@@ -284,7 +284,7 @@ def test_a_client_warms_up_waits_at_the_gate_and_then_asks_through_its_proxy() -
     assert (warm, begin, get) == (jmeter_plan.WARM_UP, jmeter_plan.BEGIN, jmeter_plan.GET)
     assert by_proxy["HTTPSampler.proxyHost"] == measured["HTTPSampler.proxyHost"] == "198.18.16.2"
     assert at_gate["HTTPSampler.path"] == "/begin/7"
-    assert at_gate["HTTPSampler.domain"] == "198.18.30.1"
+    assert at_gate["HTTPSampler.domain"] == "198.18.48.1"
     assert "HTTPSampler.proxyHost" not in at_gate
     assert at_gate["HTTPSampler.response_timeout"] == ""  # it waits as long as it takes
     tree = ElementTree.fromstring(text)
