@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import pod_programs
-from bmwg.drivers.nodes import cgroups, programs
+from bmwg.drivers.nodes import cgroups, process, programs
 from bmwg.drivers.workload import apache, jmeter
 from bmwg.drivers.workload.gate import PORT_NUMBER, Gate
 from bmwg.drivers.workload.jmeter_plan import BEGIN, WARM_UP, own_plan
@@ -39,7 +39,7 @@ def available_octets() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
+class ClientProgram:
     """A client's JMeter: its session on the node, and the folder of its files."""
 
     number: int
@@ -61,7 +61,9 @@ class _Running:
         if status == 0 or (status is None and not gone):
             return ""
         said = " ".join(programs.said(self.folder).split())[-_WORDS:]
-        how = "its pod has ended" if status is None else f"exit status {status}"
+        stands = process.same(self.pod["pid"], self.pod["start_ticks"])
+        silent = "it ended without a status" if stands else "its pod has ended"
+        how = silent if status is None else f"exit status {status}"
         return f"client {self.number}: jmeter: {how}: {said}"
 
     @property
@@ -138,15 +140,15 @@ def run(
     return {**pooled, "process_ns": took_ns, "fault": words_of(faults), "own_clients": own}
 
 
-def _started(client: Mapping[str, JsonValue], program: Sequence[str], plan: str) -> _Running:
+def _started(client: Mapping[str, JsonValue], program: Sequence[str], plan: str) -> ClientProgram:
     folder = str(client["folder"])
     programs.write_files(folder=folder, files={_PLAN: plan})
     command = [*SHELL, *program, *jmeter.words(*(f"{folder}/{name}" for name in (_PLAN, _RESULTS, _LOG)))]
     session = pod_programs.start(command=command, folder=folder, **client["pod"])
-    return _Running(number=int(client["number"]), session=session, folder=folder, pod=client["pod"])
+    return ClientProgram(number=int(client["number"]), session=session, folder=folder, pod=client["pod"])
 
 
-def _all_come(gate: Gate, running: Sequence[_Running], end_s: float) -> Iterator[str]:
+def _all_come(gate: Gate, running: Sequence[ClientProgram], end_s: float) -> Iterator[str]:
     """Wait until all are at the gate; say who ended before, or did not come in time."""
     numbers = {one.number for one in running}
     while missing := numbers - gate.waiting:
@@ -162,7 +164,7 @@ def _all_come(gate: Gate, running: Sequence[_Running], end_s: float) -> Iterator
             return
 
 
-def _all_ended(running: Sequence[_Running], end_s: float) -> Iterator[str]:
+def _all_ended(running: Sequence[ClientProgram], end_s: float) -> Iterator[str]:
     """Wait until all have ended; say who did not in time, or not well."""
     while left := [one for one in running if not one.ended]:
         if time.monotonic() > end_s:
@@ -179,7 +181,7 @@ def words_of(faults: Sequence[str]) -> str:
     return "; ".join([*faults[:_TOLD], *([f"and {more} others"] if more > 0 else [])])
 
 
-def _samples(one: _Running) -> list[dict[str, str]]:
+def _samples(one: ClientProgram) -> list[dict[str, str]]:
     file = Path(one.folder, _RESULTS)
     return jmeter.samples(file.read_text()) if file.exists() else []
 

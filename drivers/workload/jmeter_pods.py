@@ -49,10 +49,8 @@ class JMeterPods(OfRequests):
                 reason="its pods have no route to a network beyond the clients' own",
                 mend="another hosting form, or workload jmeter",
             )
-        needed, there = (
-            spec.clients * jmeter_each.CLIENT_OCTETS,
-            self._row.client.call(jmeter_each.available_octets),
-        )
+        needed = spec.clients * jmeter_each.CLIENT_OCTETS
+        there = self._row.client.call(jmeter_each.available_octets)
         if needed <= there:
             return None
         return Missing(

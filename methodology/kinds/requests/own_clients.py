@@ -12,9 +12,7 @@ from typing import Any
 
 MOST_CLIENTS = 200  # choice: each has an address of one network of 254
 LATEST_SHARE = 0.05  # choice: of the time until the first client ends; before, not all ask together
-EXACT_NS = (
-    5_000_000  # choice: clients tell whole milliseconds, by a clock of their own that follows the machine's
-)
+EXACT_NS = 5_000_000  # choice: clients tell whole milliseconds, by clocks that follow the machine's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +11,15 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.unit.http import made
+from tests.waiting import eventually
 
 from bmwg.cli.main import main
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.instance import Place
+from bmwg.drivers.nodes import process, programs
 from bmwg.drivers.workload import jmeter, jmeter_each, jmeter_plan
 from bmwg.drivers.workload.jmeter_pods import JMeterPods
+from bmwg.drivers.workload.mpi_launch import SHELL
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
@@ -328,6 +332,31 @@ def test_a_form_without_a_way_to_the_clients_is_named() -> None:
     lack = clients_on(1 << 40).unfit(replace(spec(), form="pod_bridge"))
     assert lack is not None
     assert "pod_bridge" in lack.what
+
+
+@pytest.mark.parametrize(
+    ("command", "pod_stands", "words"),
+    [
+        ("true", True, ""),
+        ("echo out of memory; exit 3", True, "client 5: jmeter: exit status 3: out of memory"),
+        ("kill -9 $$", True, "client 5: jmeter: exit status 137"),
+        ("kill -9 $PPID", True, "client 5: jmeter: it ended without a status"),
+        ("kill -9 $PPID", False, "client 5: jmeter: its pod has ended"),
+    ],
+)
+def test_how_a_clients_program_ended_is_told_by_its_number(
+    tmp_path: Path, command: str, pod_stands: bool, words: str
+) -> None:
+    folder = str(tmp_path / "client")
+    programs.write_files(folder=folder, files={})
+    session = programs.start(command=[*SHELL, "sh", "-c", command], folder=folder, packages=[])
+    ticks = process.start_ticks(os.getpid())
+    pod = {"pid": os.getpid(), "start_ticks": ticks if pod_stands else ticks + 1}
+    found = jmeter_each.ClientProgram(number=5, session=session, folder=folder, pod=pod)
+    assert eventually(lambda: found.ended)
+    assert found.fault.startswith(words)
+    assert bool(found.fault) == bool(words)
+    programs.stop(folder=folder, **session)
 
 
 def test_this_machine_says_how_much_memory_it_has() -> None:
