@@ -149,11 +149,11 @@ def _end_left(pid: int, cgroup: str, entered_by: dict[str, JsonValue] | None) ->
     elif entered_by:
         engine_pods.end_programs(cgroup=entered_by["cgroup"], pid=pid)
     else:
-        for name in _cgroups_of(pid):
+        for name in cgroups_of(pid):
             engine_pods.end_programs(cgroup=name, pid=pid)
 
 
-def _cgroups_of(pid: int) -> list[str]:
+def cgroups_of(pid: int) -> list[str]:
     """Name the cgroups of a process other than the root, each once; none of a process that has ended."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
@@ -187,7 +187,7 @@ def _entering(
         ]
         found = shutil.which(command[0]) or command[0]  # the file that was probed, whatever PATH is in there
         return [*_ENVIRONMENT, *by, *put, found, *command[1:]]
-    places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))
+    places = dict.fromkeys(str(place) for name in cgroups_of(pid) for place in cgroups.folders(name))
     if cgroup:
         own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
         if not own:

@@ -1,7 +1,7 @@
 """Apache JMeter as the client: many threads of one JMeter, shared equally between the proxies.
 
 Every body's MD5 is asserted by JMeter itself, so a wrong object is a failed request. Its clock counts whole
-milliseconds. Ids: JM-01 not there, JM-02 clients that cannot be shared, JM-03 results that cannot be read.
+milliseconds. Ids: JM-01 not there, JM-03 results that cannot be read.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ import tempfile
 import time
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
-from xml.sax.saxutils import escape
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.workload import apache, tools
+from bmwg.drivers.workload.jmeter_plan import BEGIN, WARM_UP, plan
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 
 _CALL_MARGIN_S = 30.0
-_NS_PER_MS = 1_000_000
+NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
-_TIMEOUT_MS = 30_000
-_WARM_UP = "warm_up"
+_COLUMNS = {"timeStamp", "elapsed", "label", "responseCode", "success", "Latency"}
 _FEW_REQUESTS = 2000  # choice: below it the second compiler costs more CPU time than its code saves
 _QUICK_START = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 _SETTINGS = {
@@ -41,104 +39,6 @@ _SETTINGS = {
     "jmeter.save.saveservice.timestamp_format": "ms",
     "summariser.name": "",
 }
-_GROUP = """\
-<{kind} guiclass="{kind}Gui" testclass="{kind}" testname="proxy {number}">
-<stringProp name="ThreadGroup.on_sample_error">continue</stringProp>
-<elementProp name="ThreadGroup.main_controller" elementType="LoopController">
-<boolProp name="LoopController.continue_forever">false</boolProp>
-<stringProp name="LoopController.loops">{loops}</stringProp>
-</elementProp>
-<stringProp name="ThreadGroup.num_threads">{threads}</stringProp>
-<stringProp name="ThreadGroup.ramp_time">0</stringProp>
-</{kind}>
-<hashTree>
-<HTTPSamplerProxy guiclass="HttpTestSampleGui" testclass="HTTPSamplerProxy" testname="{label}">
-<elementProp name="HTTPsampler.Arguments" elementType="Arguments">
-<collectionProp name="Arguments.arguments"/>
-</elementProp>
-<stringProp name="HTTPSampler.domain">{host}</stringProp>
-<stringProp name="HTTPSampler.port">{port}</stringProp>
-<stringProp name="HTTPSampler.protocol">http</stringProp>
-<stringProp name="HTTPSampler.path">{path}</stringProp>
-<stringProp name="HTTPSampler.method">GET</stringProp>
-<boolProp name="HTTPSampler.use_keepalive">true</boolProp>
-<stringProp name="HTTPSampler.implementation">HttpClient4</stringProp>
-<stringProp name="HTTPSampler.proxyHost">{proxy_host}</stringProp>
-<stringProp name="HTTPSampler.proxyPort">{proxy_port}</stringProp>
-<stringProp name="HTTPSampler.connect_timeout">{timeout_ms}</stringProp>
-<stringProp name="HTTPSampler.response_timeout">{timeout_ms}</stringProp>
-</HTTPSamplerProxy>
-<hashTree>
-<MD5HexAssertion guiclass="MD5HexAssertionGUI" testclass="MD5HexAssertion" testname="body">
-<stringProp name="MD5HexAssertion.size">{md5}</stringProp>
-</MD5HexAssertion>
-<hashTree/>
-</hashTree>
-</hashTree>
-"""
-_PLAN = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<jmeterTestPlan version="1.2" properties="5.0">
-<hashTree>
-<TestPlan guiclass="TestPlanGui" testclass="TestPlan" testname="proxies">
-<elementProp name="TestPlan.user_defined_variables" elementType="Arguments">
-<collectionProp name="Arguments.arguments"/>
-</elementProp>
-<boolProp name="TestPlan.functional_mode">false</boolProp>
-<boolProp name="TestPlan.serialize_threadgroups">false</boolProp>
-</TestPlan>
-<hashTree>
-{groups}</hashTree>
-</hashTree>
-</jmeterTestPlan>
-"""
-
-
-def plan(
-    *,
-    proxies: list[tuple[str, int]],
-    url: str,
-    md5: str,
-    requests: int,
-    clients: int,
-    warm_up_requests: int = 0,
-) -> str:
-    """Write a test plan: one group of threads for each proxy, all groups alike. Raises ConfigError JM-02.
-
-    Warm-up requests are sent by groups of their own, which JMeter ends before it begins with the others.
-    """
-    left = (clients % len(proxies), requests % clients, warm_up_requests % clients)
-    if any(left):
-        raise ConfigError(
-            "JM-02",
-            f"{clients} clients of {requests} requests on {len(proxies)} proxies",
-            expected="clients that the proxies share equally, and requests that the clients do",
-            found=f"remainders {', '.join(map(str, left))}",
-        )
-    target = urlsplit(url)
-    groups = [
-        _GROUP.format(
-            kind=kind,
-            label=name,
-            number=number,
-            loops=count // clients,
-            threads=clients // len(proxies),
-            host=escape(target.hostname or ""),
-            port=target.port or 80,
-            path=escape(target.path),
-            proxy_host=escape(address),
-            proxy_port=port,
-            timeout_ms=_TIMEOUT_MS,
-            md5=md5,
-        )
-        for kind, name, count in (
-            ("SetupThreadGroup", _WARM_UP, warm_up_requests),
-            ("ThreadGroup", "get", requests),
-        )
-        if count
-        for number, (address, port) in enumerate(proxies)
-    ]
-    return _PLAN.format(groups="".join(groups))
 
 
 class JMeterClients(OfRequests):
@@ -168,6 +68,20 @@ class JMeterClients(OfRequests):
         return self.told(ran, spec.asked_requests, **{name: ran[name] for name in own})
 
 
+def program(requests: int, *heap: str) -> list[str]:
+    """Return the command of a JMeter for so many requests. Raises TestbedError JM-01."""
+    found = tools.jmeter(*heap)
+    if found is None:
+        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
+    return [found[0], *(_QUICK_START if requests < _FEW_REQUESTS else ()), *found[1:]]
+
+
+def words(plan: str, results: str, log: str) -> list[str]:
+    """Return what JMeter is told: to run a plan without a window, and how to write its samples."""
+    told = ["-n", "-t", plan, "-l", results, "-j", log]
+    return [*told, *(f"-J{name}={value}" for name, value in _SETTINGS.items())]
+
+
 def run(
     *,
     proxies: list[list[JsonValue]],
@@ -186,9 +100,7 @@ def run(
     JMeter's own start and end are in `process_ns` only. `warm_up_requests` and `warm_up_ns` tell of the
     warm-up alone.
     """
-    program = tools.jmeter()
-    if program is None:
-        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
+    command = program(requests)
     md5 = hashlib.md5(apache.object_content(octets), usedforsecurity=False).hexdigest()
     text = plan(
         proxies=[(str(address), int(port)) for address, port in proxies],
@@ -198,13 +110,10 @@ def run(
         clients=clients,
         warm_up_requests=warm_up_requests,
     )
-    if requests < _FEW_REQUESTS:
-        program = [program[0], *_QUICK_START, *program[1:]]
     with tempfile.TemporaryDirectory(prefix="bmwg-jmeter-") as folder:
         file, results = Path(folder, "plan.jmx"), Path(folder, "results.csv")
         file.write_text(text)
-        command = [*program, "-n", "-t", str(file), "-l", str(results), "-j", f"{folder}/log"]
-        command += [f"-J{name}={value}" for name, value in _SETTINGS.items()]
+        command += words(str(file), str(results), f"{folder}/log")
         began = time.monotonic_ns()
         child = subprocess.Popen(
             command,
@@ -229,20 +138,32 @@ def run(
 
 
 def read_results(text: str, octets: int) -> dict[str, JsonValue]:
-    """Read JMeter's table of samples for an object of so many octets.
+    """Read JMeter's table of samples for an object of so many octets. Raises DriverError JM-03."""
+    return told_of(samples(text), octets)
 
-    JMeter's own count of octets has the headers in it; a sample whose body had the object's MD5 has the
-    object's octets. Raises DriverError JM-03 when a column is absent.
+
+def samples(text: str) -> list[dict[str, str]]:
+    """Read JMeter's table of samples; a last line that was cut off, as by a kill, is none.
+
+    Raises DriverError JM-03 when a column is absent.
     """
-    everything = list(csv.DictReader(text.splitlines()))
-    if not everything:
-        return {**_NOTHING, "warm_up_requests": 0, "warm_up_ns": 0}
-    lack = {"timeStamp", "elapsed", "label", "responseCode", "success", "Latency"} - set(everything[0])
+    whole, _, _ = text.rpartition("\n")
+    rows = list(csv.DictReader(whole.splitlines()))
+    lack = _COLUMNS - set(rows[0]) if rows else set()
     if lack:
         raise DriverError("JM-03", "jmeter: its results", expected=", ".join(sorted(lack)), found="absent")
-    warm_up = [row for row in everything if row["label"] == _WARM_UP]
-    rows = [row for row in everything if row["label"] != _WARM_UP]
-    warm = {"warm_up_requests": len(warm_up), "warm_up_ns": _taken_ns(warm_up)}
+    return rows
+
+
+def told_of(everything: list[dict[str, str]], octets: int) -> dict[str, JsonValue]:
+    """Return what samples come to, of one JMeter or of several, those that warmed up apart.
+
+    JMeter's own count of octets has the headers in it; a sample whose body had the object's MD5 has the
+    object's octets.
+    """
+    warm_up = [row for row in everything if row["label"] == WARM_UP]
+    rows = [row for row in everything if row["label"] not in (WARM_UP, BEGIN)]
+    warm = {"warm_up_requests": len(warm_up), "warm_up_ns": taken_ns(warm_up)}
     if not rows:
         return {**_NOTHING, **warm}
     elapsed = sorted(int(row["elapsed"]) for row in rows)
@@ -254,20 +175,20 @@ def read_results(text: str, octets: int) -> dict[str, JsonValue]:
         "failed": len(rows) - right,
         "non_2xx": len(rows) - good,
         "body_octets": right * octets,
-        "elapsed_ns": _taken_ns(rows),
-        "mean_request_ns": sum(elapsed) * _NS_PER_MS // len(elapsed),
+        "elapsed_ns": taken_ns(rows),
+        "mean_request_ns": sum(elapsed) * NS_PER_MS // len(elapsed),
         "latency_ns": _shares(elapsed),
         "ttfb_ns": _shares(first),
         **warm,
     }
 
 
-def _taken_ns(rows: list[dict[str, str]]) -> int:
+def taken_ns(rows: list[dict[str, str]]) -> int:
     """Return the time from the first sample's start to the last one's end."""
     if not rows:
         return 0
     begin = min(int(row["timeStamp"]) for row in rows)
-    return (max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows) - begin) * _NS_PER_MS
+    return (max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows) - begin) * NS_PER_MS
 
 
 _NOTHING: dict[str, JsonValue] = {
@@ -283,8 +204,8 @@ _NOTHING: dict[str, JsonValue] = {
 
 
 def _shares(ordered: list[int]) -> dict[str, int]:
-    found = {f"p{share}": ordered[-(-share * len(ordered) // 100) - 1] * _NS_PER_MS for share in _SHARES}
-    return found | {"max": ordered[-1] * _NS_PER_MS}
+    found = {f"p{share}": ordered[-(-share * len(ordered) // 100) - 1] * NS_PER_MS for share in _SHARES}
+    return found | {"max": ordered[-1] * NS_PER_MS}
 
 
 _: type[RequestsWorkload] = JMeterClients

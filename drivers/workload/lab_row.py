@@ -26,7 +26,9 @@ from bmwg.drivers.workload.row import Ends, Row, serving_row
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.requests.ip import V4
 
-_FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, removed with the run
+_FOLDER = (
+    "/var/lib/bmwg/row-"  # on the proxies' and the clients' host: what daemons and pods keep, until the end
+)
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def open_lab_row(
     """
     with ExitStack() as stack:
         facts: dict[str, list[Mapping[str, JsonValue]]] = {}
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, HostNamespaceNode] = {}
         by_name: dict[str, Node] = {host.name: host for host in hosts.values()}
         for host_spec in row:
             host = hosts[host_spec.name]
@@ -57,7 +59,8 @@ def open_lab_row(
                 host.call(lab_port.require_bare, interface=port) for port in host_spec.ports
             ]
         folder = f"{_FOLDER}{token}"
-        stack.callback(ledger.undo, ledger.before("folder", hosts[PROXY].place, folder=folder), by_name)
+        for name in (PROXY, CLIENT):
+            stack.callback(ledger.undo, ledger.before("folder", hosts[name].place, folder=folder), by_name)
         for host_spec in row:
             host = hosts[host_spec.name]
             for fact in facts[host_spec.name]:
@@ -93,6 +96,7 @@ def open_lab_row(
             owner=f"{owner}-{PROXY}",
             hosts={one.name: hosts[one.name] for one in row},
             addresses=row_addresses.of(ip),
+            undo=ledger,
         )
         made = stack.enter_context(
             serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)

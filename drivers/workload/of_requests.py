@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
+from bmwg.drivers.api.protocols import JsonValue, Missing, WorkloadDriver
 from bmwg.drivers.api.workload import ONE, Attaches, Takes
 from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import DriverError
@@ -44,13 +44,16 @@ class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsRe
 
     It is made of the row of clients, proxies' machine and server, and of the run's folder. `begins_soon` says
     that the program's own start takes no share of a repetition that matters, `warms_up_itself` that it has to
-    warm up within each repetition, in place of one that warms up for all.
+    warm up within each repetition, in place of one that warms up for all. `unfit` says what the clients' node
+    or a hosting form lacks for one spec, where `probe` found nothing.
     """
 
     begins_soon: ClassVar[bool]
     warms_up_itself: ClassVar[bool]
 
     def __init__(self, row: Row, run_dir: Path) -> None: ...
+    def unfit(self, spec: RequestsSpec, /) -> Missing | None:
+        """Say what this spec lacks."""
 
 
 class OfRequests(Attaches[Served]):
@@ -64,6 +67,10 @@ class OfRequests(Attaches[Served]):
     def __init__(self, row: Row, run_dir: Path) -> None:
         self._row = row
         self._run_dir = run_dir
+
+    def unfit(self, spec: RequestsSpec, /) -> Missing | None:
+        """Nothing: what it takes does not depend on what is asked for."""
+        return None
 
     def learn(self, spec: RequestsSpec, /) -> None:
         """Nothing: warming up is a repetition of its own, or part of each."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmwg.drivers.api.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver, bracketed
-from bmwg.drivers.api.protocols import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node, PlacedNode, UndoLog
 from bmwg.drivers.nodes import links, programs
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import interfaces, routing, sysctl
@@ -34,10 +34,11 @@ class Row:
     """The three nodes while they stand. `sha256` is of each object by its size in octets.
 
     `addresses` are those of both sides, `client_netns` is the path of the clients' network namespace on this
-    machine. `hosts` are the hosts by node where these are others than this machine.
+    machine. `hosts` are the hosts by node where these are others than this machine. `undo` keeps how what is
+    made on the nodes is undone.
     """
 
-    client: Node
+    client: PlacedNode
     addresses: RowAddresses
     client_netns: str | None
     proxy: Node
@@ -47,6 +48,7 @@ class Row:
     sha256: Mapping[int, str]
     origin: Mapping[str, int]  # the server's process
     origin_folder: str
+    undo: UndoLog
     hosts: Mapping[str, Node] = field(default_factory=dict)
 
     def url(self, octets: int) -> str:
@@ -127,6 +129,7 @@ def open_row(
             owner=owner,
             client_netns=f"/proc/{client.pid}/ns/net",
             addresses=row_addresses.of(ip),
+            undo=ledger,
         )
         yield stack.enter_context(
             serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)
@@ -140,7 +143,7 @@ class Ends:
     `run_dir` is a folder on the proxies' machine, `owner` labels processes there. The rest is as of a row.
     """
 
-    client: Node
+    client: PlacedNode
     proxy: Node
     server: Node
     ports: tuple[str, str, str, str]
@@ -148,6 +151,7 @@ class Ends:
     run_dir: str
     owner: str
     addresses: RowAddresses
+    undo: UndoLog
     client_netns: str | None = None
     hosts: Mapping[str, Node] = field(default_factory=dict)
 
@@ -225,6 +229,7 @@ def serving_row(
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},
             origin=started["process"],
             origin_folder=folder,
+            undo=ends.undo,
             hosts=ends.hosts,
         )
     finally:

@@ -10,16 +10,20 @@ from bmwg.drivers.api.protocols import Missing, Node
 
 TOOLS = Path("/var/cache/bmwg/tools")
 JMETER_VERSION, K6_VERSION = "5.6.3", "0.49.0"
+_HEAP = ("-Xms256m", "-Xmx1g")
 MEND = "sh setup/install.sh http"
 
 
-def jmeter() -> list[str] | None:
-    """Return the command of JMeter without its arguments; None when it or Java is not there."""
+def jmeter(*heap: str) -> list[str] | None:
+    """Return the command of JMeter without its arguments; None when it or Java is not there.
+
+    `heap` are Java's words for one of another size than many threads of one JMeter take.
+    """
     jar = TOOLS / f"jmeter-{JMETER_VERSION}" / "bin" / "ApacheJMeter.jar"
     java = shutil.which("java")
     if java is None or not jar.is_file():
         return None
-    return [java, "-Xms256m", "-Xmx1g", "-Djava.awt.headless=true", "-jar", str(jar)]
+    return [java, *(heap or _HEAP), "-Djava.awt.headless=true", "-jar", str(jar)]
 
 
 def k6() -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.answers.repeated import Tried
-from bmwg.methodology.kinds.requests import origin_failure
+from bmwg.methodology.kinds.requests import origin_failure, own_clients
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 
 MOST_FAILED = 0.01  # choice: of all requests; with more, the others are those that a proxy had room for
@@ -39,7 +39,10 @@ def shortcomings(spec: RequestsSpec, result: RequestsResult) -> tuple[str, ...]:
     if spec.origin is not None:
         short = origin_failure.shortcomings(spec.origin, result.failure)
         return (*short, *_probed(result, "before"))  # after it the function may fail: that is an answer
-    found = []
+    found: list[str] = []
+    if spec.workload is Workload.JMETER_PODS:
+        each = result.own_clients
+        found += own_clients.shortcomings(each, clients=spec.clients, requests=spec.asked_requests)
     if result.requests != spec.asked_requests:
         found.append(f"{result.requests} of {spec.asked_requests} requests were completed")
     if result.failed:

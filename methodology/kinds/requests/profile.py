@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
 from bmwg.methodology.kinds.requests.ip import NAMED_V4, V4
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, mean_octets
 from bmwg.methodology.kinds.requests.origin_failure import OriginFails
+from bmwg.methodology.kinds.requests.own_clients import wrong_numbers
 from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
     FORMS,
@@ -106,7 +107,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
     """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`.
 
     Where it is not Squid, the function is named as well, and TLS and a mix where there is one; of an origin
-    that fails how it does, and whether there is a cache.
+    that fails how it does, and whether there is a cache; of clients with a generator of their own that.
     """
     pod = spec.form.startswith(POD_PREFIX)
     told = {name: getattr(spec, name) for name in (*_AXES, *(it for it in _OPTIONAL if getattr(spec, it)))}
@@ -131,6 +132,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 *((spec.http,) if spec.http else ()),
                 *((spec.ip,) if spec.ip else ()),
                 *((spec.origin.fails, "cache" if spec.cache else "plain") if spec.origin is not None else ()),
+                *((spec.workload,) if spec.workload is Workload.JMETER_PODS else ()),
             )
         ),
     )
@@ -320,6 +322,8 @@ def _planned(
         origin=origin,
         search=search,
     )
+    if spec.workload is Workload.JMETER_PODS:
+        _require_shared(spec)
     repetitions = experiment.get("repetitions", profile["repetitions"])
     if slow:
         repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
@@ -339,6 +343,21 @@ def _planned(
         deployment=(form, *stands, spec.workload is Workload.START),
         block=(spec.experiment, *stands),
     )
+
+
+def _require_shared(spec: RequestsSpec) -> None:
+    """Raise ValueError for numbers that clients with a generator of their own cannot have."""
+    wrong = wrong_numbers(
+        clients=spec.clients,
+        proxies=spec.proxies,
+        requests=spec.asked_requests,
+        warm_up_requests=spec.warm_up_requests,
+    )
+    if spec.search is not None:
+        wrong = f"no rate: {spec.workload} is a closed loop"
+    if wrong:
+        found = f"{spec.proxies} proxies, {spec.asked_requests} requests, {spec.warm_up_requests} of warm-up"
+        raise ValueError(f"experiment {spec.experiment}, {spec.form}: expected {wrong}, found {found}")
 
 
 def _rate(

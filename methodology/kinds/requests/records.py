@@ -9,6 +9,7 @@ from typing import Any
 
 from bmwg.methodology.kinds.requests import mixes
 from bmwg.methodology.kinds.requests.origin_failure import OriginFailed, OriginFails
+from bmwg.methodology.kinds.requests.own_clients import OwnClients
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import PLAIN
 
@@ -20,6 +21,7 @@ SLOW_FORMS = frozenset({"vm_full", "vm_para"})
 UNIT = "requests/s"
 CONNECTIONS_UNIT = "connections"
 SQUID = "squid"  # the function where none is named
+_WHERE_THERE = ("shares", "sustain", "origin_requests", "failure", "own_clients")  # in results that have them
 _KEPT = ("workload", "object_octets", "clients", "number", "asked_requests", "rate_rps", "duration_s")
 
 
@@ -28,6 +30,7 @@ class Workload(StrEnum):
 
     AB = "ab"
     JMETER = "jmeter"
+    JMETER_PODS = "jmeter_pods"  # a JMeter of its own for each client, in a pod of its own
     OPEN_LOOP = "open_loop"
     TREX_ASTF = "trex_astf"  # an open loop as well: connections at a constant rate from TRex's own TCP
     TRANSACTIONS = "transactions"  # an open loop in phases, each connection counted (RFC 9411)
@@ -162,7 +165,8 @@ class RequestsResult:
     asked, or it may be asked less, for there is a cache). `ip_packets` are those that the kernels of the
     clients' and of the origin's node counted by version of IP, where a cell names one: `clients_ipv4` and so
     on. `failure` is what a failure of the origin came to; of its load `requests` are all that were sent,
-    `failed` those without a whole right body, `non_2xx` those answered with an error.
+    `failed` those without a whole right body, `non_2xx` those answered with an error. `own_clients` is what
+    each client did where each has a generator of its own; the other numbers are of all of them together then.
     """
 
     asked_requests: int = 0
@@ -193,17 +197,19 @@ class RequestsResult:
     origin_requests: int | None = None
     ip_packets: Mapping[str, int] = field(default_factory=dict)
     failure: OriginFailed | None = None
+    own_clients: OwnClients | None = None
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it beside faults and what was asked for."""
         told = asdict(self)
-        absent = [name for name in ("shares", "sustain", "origin_requests", "failure") if told[name] is None]
+        absent = [name for name in _WHERE_THERE if told[name] is None]
         absent += [name for name in ("whole", "function_counts", "ip_packets") if not told[name]]
         for name in ("faults", "asked_requests", *absent):
             del told[name]
         lists = {name: list(told[name]) for name in ("shares",) if name in told}
         phase = {"sustain": self.sustain.as_builtins()} if self.sustain is not None else {}
-        return {**told, **lists, **phase, "probes": [list(probe) for probe in self.probes]}
+        own = {"own_clients": self.own_clients.as_builtins()} if self.own_clients is not None else {}
+        return {**told, **lists, **phase, **own, "probes": [list(probe) for probe in self.probes]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> RequestsResult:
@@ -213,6 +219,8 @@ class RequestsResult:
             told["shares"] = tuple(told["shares"])
         if "failure" in told:
             told["failure"] = OriginFailed.from_builtins(told["failure"])
+        if "own_clients" in told:
+            told["own_clients"] = OwnClients.from_builtins(told["own_clients"])
         if "sustain" in told:
             told["sustain"] = Sustained.from_builtins(told["sustain"])
         return cls(**told, faults=tuple(faults))

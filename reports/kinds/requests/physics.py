@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
 from bmwg.methodology.kinds.requests.origin_failure import OriginFailed
+from bmwg.methodology.kinds.requests.own_clients import EXACT_NS, OwnClients
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.checker.evidence import Evidence
@@ -23,7 +24,8 @@ _CLIENTS_CPU_NS = (
 )
 _RATE_RATIO = 1e-3  # choice: as of frames
 _DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
-_CLOSED_LOOP = (Workload.AB, Workload.JMETER)
+_CLOSED_LOOP = (Workload.AB, Workload.JMETER, Workload.JMETER_PODS)
+_ADDED_UP = ("requests", "failed", "non_2xx", "body_octets", "warm_up_requests")
 
 
 def _lasted(_: RequestsSpec, one: RequestsResult) -> tuple[Within, ...]:
@@ -57,6 +59,8 @@ def _counts(spec: RequestsSpec, one: RequestsResult) -> Iterator[Count]:
         yield from _phase(spec, one, one.sustain)
     if one.failure is not None:
         yield from _failure(one, one.failure)
+    if one.own_clients is not None:
+        yield from _each(one, one.own_clients)
     if spec.workload not in _CLOSED_LOOP or not one.requests:
         return
     right = max(0, one.requests - one.failed - one.non_2xx)
@@ -69,7 +73,7 @@ def _counts(spec: RequestsSpec, one: RequestsResult) -> Iterator[Count]:
     yield Count(what="time of all requests, ns", found=max(0, busy_ns), most=most_ns)
     if "max" in one.request_ns:
         longest = one.request_ns["max"]
-        if spec.workload is Workload.JMETER or spec.clients == 1:  # ab's mean of many clients is none
+        if spec.workload is not Workload.AB or spec.clients == 1:  # ab's mean of many clients is none
             yield Count(what="longest request, ns", found=longest, least=one.mean_request_ns - 1_000_000)
         yield Count(what="longest request, ns", found=longest, most=one.elapsed_ns + _CLIENTS_EXACT_NS)
 
@@ -148,6 +152,27 @@ def _failure(one: RequestsResult, failure: OriginFailed) -> Iterator[Count]:
     yield Count(what="failure with its resolution, ns", found=seen_ns, most=one.elapsed_ns)
     after = sum(of.right_after for of in failure.afterwards.values())
     yield Count(what="right after the return, of those sent after it", found=after, most=0)
+
+
+def _each(one: RequestsResult, own: OwnClients) -> Iterator[Count]:
+    """What all clients did together is what each did; none of them was quicker than its own requests."""
+    for name in _ADDED_UP:
+        summed = sum(getattr(client, name) for client in own.each)
+        yield Count(what=f"{name} of each client", found=getattr(one, name), least=summed, most=summed)
+    mean_ns = sum(client.busy_ns for client in own.each) // max(1, one.requests)
+    yield Count(what="mean_request_ns of each client", found=one.mean_request_ns, least=mean_ns, most=mean_ns)
+    ran = [(client.began_ns, client.ended_ns, client) for client in own.each]
+    spans = [
+        (began, ended, client) for began, ended, client in ran if began is not None and ended is not None
+    ]
+    if spans:
+        span_ns = max(ended for _, ended, _ in spans) - min(began for began, _, _ in spans)
+        yield Count(what="elapsed_ns of all clients", found=one.elapsed_ns, least=span_ns, most=span_ns)
+    for began, ended, client in spans:  # the time of each request is in whole milliseconds
+        busy_ns = max(0, client.busy_ns - client.requests * 1_000_000)
+        what = f"time of the requests of client {client.number}, ns"
+        yield Count(what=what, found=busy_ns, most=ended - began + EXACT_NS)
+    yield Count(what="stood_ns", found=own.stood_ns, most=one.process_ns)
 
 
 def _by_applications(spec: RequestsSpec, phase: Sustained) -> Iterator[Count]:

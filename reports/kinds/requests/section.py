@@ -14,6 +14,7 @@ from bmwg.reports.kinds.repeated.answers import has_answers, without_numbers
 from bmwg.reports.kinds.requests import sizes
 from bmwg.reports.kinds.requests.answers import Answered, answers_of, at_rate, compared, time
 from bmwg.reports.kinds.requests.charts import plot_name
+from bmwg.reports.kinds.requests.clients_table import clients_section
 from bmwg.reports.kinds.requests.cluster_table import cluster_section
 from bmwg.reports.kinds.requests.host_table import host_table
 from bmwg.reports.kinds.requests.option_table import option_section
@@ -22,6 +23,7 @@ from bmwg.reports.kinds.requests.origin_table import origin_section
 from bmwg.reports.kinds.requests.transactions_table import transactions_section
 from bmwg.reports.kinds.requests.words import (
     ITEMS,
+    WORKLOAD_WORDS,
     digits,
     form_words,
     forms_of,
@@ -78,6 +80,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, answers, words)
     lines += cluster_section(run, answers, words)
+    lines += clients_section(run, answers, words)
     lines += order_section(answers, words, titles)
     lines += without_numbers(run, answers, "HTTP experiments")
     return [*lines, *host_table(run.executions, words, several=on_hosts(run))]
@@ -132,8 +135,9 @@ def _conditions(cell: RequestsSpec, source: str) -> str:
         clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
         clients = "at a constant rate" if cell.workload.is_open_loop else clients
         stress = f"{cell.stress_cpus} workers" if cell.stress_cpus else "none"
+        by = WORKLOAD_WORDS.get(cell.workload, cell.workload)
         parts.append(
-            f"Requests by {cell.workload}, {clients}; cache {'on' if cell.cache else 'off'}; "
+            f"Requests by {by}, {clients}; cache {'on' if cell.cache else 'off'}; "
             f"stress on the proxies' machine: {stress}."
         )
     if not cell.workload.is_open_loop:

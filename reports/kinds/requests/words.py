@@ -27,6 +27,7 @@ FORM_WORDS = {
     "kubernetes": "pod of Kubernetes",
     "kubernetes_service": "pods of Kubernetes behind a Service",
 }
+WORKLOAD_WORDS = {Workload.JMETER_PODS: "jmeter, a pod and a program for each client"}  # others by their name
 _HASH_DIGITS = 12  # choice: the whole of it is in the platform's record
 ITEMS = {
     1_000: "1 kB",

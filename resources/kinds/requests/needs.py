@@ -67,6 +67,9 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     for workload in dict.fromkeys(spec.workload for spec in group):
         if workload is not Workload.START and (lack := stage.clients(workload.value).probe()):
             return lack
+    for spec in group:
+        if spec.workload is not Workload.START and (lack := stage.clients(spec.workload.value).unfit(spec)):
+            return lack
     return None
 
 

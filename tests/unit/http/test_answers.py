@@ -175,6 +175,8 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
         ids = [entry.cell.cell_id for entry in plan]
         assert len(ids) == len(set(ids))
         only = {
+            "clients": {*FORMS},
+            "clients-quick": {"native", "docker_routed"},
             "guest": {"native"},
             "origin": {"native"},
             "cloud": {"vm_para"},
@@ -186,7 +188,7 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
         }
         assert {entry.spec.form for entry in plan} == only.get(name, {*FORMS, *CLUSTER_FORMS})
         for entry in plan:
-            if entry.spec.workload is Workload.JMETER:
+            if entry.spec.workload in (Workload.JMETER, Workload.JMETER_PODS):
                 assert entry.spec.asked_requests % entry.spec.clients == 0
                 assert entry.spec.clients % entry.spec.proxies == 0
                 assert entry.spec.warm_up_requests % entry.spec.clients == 0

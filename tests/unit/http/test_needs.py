@@ -9,6 +9,7 @@ from tests.unit.http import made
 
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.instance import Place, VmDriver
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.methodology.kinds.requests.origin_failure import OriginFails
 from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
@@ -55,6 +56,23 @@ def test_a_guest_with_the_hosts_own_root_needs_it(monkeypatch) -> None:
     found = lacking(stage("qemu", monkeypatch), asked())
     assert found.what == "squid"
     assert "apt-get install" in found.mend
+
+
+def test_what_one_spec_lacks_is_asked_of_the_workload_before_anything_stands(monkeypatch) -> None:
+    asked_of = []
+    room = Missing(what="memory for 64 JMeters", reason="too little", mend="fewer clients")
+
+    def unfit(spec: RequestsSpec) -> Missing | None:
+        asked_of.append(spec.clients)
+        return room if spec.clients > 8 else None
+
+    clients = SimpleNamespace(probe=lambda: None, unfit=unfit)
+    here = stage("openstack", monkeypatch)
+    here.clients = lambda name: clients
+    few, many = (made.spec("vm_para", workload=Workload.JMETER_PODS, clients=count) for count in (8, 64))
+    assert lacking(here, [few]) is None
+    assert lacking(here, [few, many]) is room
+    assert asked_of == [8, 8, 64]
 
 
 @pytest.mark.parametrize(

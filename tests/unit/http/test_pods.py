@@ -49,6 +49,8 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
     }
     both, every = {"one_client", "start"}, set(profile.RFC9411)
     assert measured == {
+        "clients": set(),
+        "clients-quick": set(),
         "cloud": set(),
         "guest": both,
         "origin": set(),

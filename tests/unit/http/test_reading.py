@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.drivers.workload import ab, jmeter
+from bmwg.drivers.workload import ab, jmeter, jmeter_plan
 from bmwg.methodology.errors import ConfigError, DriverError
 
 REPORT = """\
@@ -87,7 +87,7 @@ def test_samples_without_a_column_are_refused() -> None:
 
 
 def test_clients_are_shared_equally_or_refused() -> None:
-    text = jmeter.plan(
+    text = jmeter_plan.plan(
         proxies=[("198.18.1.1", 3128), ("198.18.1.1", 3129)],
         url="http://198.18.2.2:8080/1.bin",
         md5="0" * 32,
@@ -100,6 +100,6 @@ def test_clients_are_shared_equally_or_refused() -> None:
     assert "SetupThreadGroup" not in text
     for clients, requests in ((3, 30), (4, 41)):
         with pytest.raises(ConfigError, match=r"^JM-02 "):
-            jmeter.plan(
+            jmeter_plan.plan(
                 proxies=[("a", 1), ("b", 2)], url="http://c/d", md5="", requests=requests, clients=clients
             )

@@ -10,7 +10,7 @@ from bmwg.drivers.kubernetes import cilium, flannel, settings
 from bmwg.drivers.openstack.embedded import MANAGEMENT_NETWORK
 from bmwg.drivers.paths import addresses
 from bmwg.drivers.traffic.embedded import extras
-from bmwg.drivers.workload import nat64, trex_astf
+from bmwg.drivers.workload import client_links, nat64, trex_astf
 from bmwg.drivers.workload.row_addresses import CLIENTS_SIDE, SERVERS_SIDE
 
 NETWORKS = 256  # RFC2544-12-03
@@ -42,6 +42,7 @@ def used(version):
         yield "management", ip_network(MANAGEMENT_NETWORK)
         for name, subnet in instance.FORM_NETWORKS.items():
             yield name, ip_network(subnet)
+        yield "pods of clients", client_links.NETWORK
         yield "clients that are TRex's", ip_network(trex_astf._CLIENT_NETWORK)
 
 
