@@ -24,7 +24,10 @@ def record_machine(store: RunStore, evidence: Mapping[str, Any], named: str) -> 
     if machine := evidence.get("machine"):
         provider = evidence.get("provider", {}).get("name", named)
         accelerator = str(machine.get("accelerator", ""))
-        store.add_driver({"name": MACHINE, "provider": provider, "accelerator": accelerator})
+        told = {"name": MACHINE, "provider": provider, "accelerator": accelerator}
+        if kinds := sorted({str(one["backend"]) for one in machine.get("vnics", ())}):
+            told["nics"] = "/".join(kinds)
+        store.add_driver(told)
 
 
 def record_machines_of_pods(store: RunStore, evidence: Mapping[str, Any]) -> None:

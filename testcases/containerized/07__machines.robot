@@ -18,9 +18,9 @@ Latency Through A Virtual Machine
     Measure Its Cells
 
 Throughput Through A Virtual Machine Behind A VSwitch
-    [Tags]    id:CN-TPUT-6.2    path:pvp-vm-vswitch    metric:throughput    req:RFC2544-26.1-01    req:RFC8204-4-20
+    [Tags]    id:CN-TPUT-6.2    path:pvp-vm-vhost-user    metric:throughput    req:RFC2544-26.1-01    req:RFC8204-4-20
     Measure Its Cells
 
 Latency Through A Virtual Machine Behind A VSwitch
-    [Tags]    id:CN-LAT-6.2    path:pvp-vm-vswitch    metric:latency    req:RFC2544-26.2-01    req:RFC8204-4-20
+    [Tags]    id:CN-LAT-6.2    path:pvp-vm-vhost-user    metric:latency    req:RFC2544-26.2-01    req:RFC8204-4-20
     Measure Its Cells

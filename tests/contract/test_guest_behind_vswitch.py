@@ -32,7 +32,7 @@ from bmwg.methodology.records import VM, Cell
 from bmwg.resources.run.deployment_identity import normal_form
 
 pytestmark = pytest.mark.root
-CELL = Cell(path="pvp-vm-vswitch", hosting=VM, function="kernel-l3", network="ovs-dpdk", frame_octets=64)
+CELL = Cell(path="pvp-vm-vhost-user", hosting=VM, function="kernel-l3", network="ovs-dpdk", frame_octets=64)
 NO_SWITCH = pytest.mark.skipif(
     isinstance(ovs_parts.find(), Missing), reason="needs Open vSwitch with DPDK: sh setup/install.sh vswitch"
 )
@@ -136,9 +136,7 @@ def test_a_switch_or_a_guest_that_is_killed_is_a_fault_and_nothing_stays(bed: Be
 @NO_SWITCH
 @pytest.mark.slow
 @booting()
-def test_a_guest_without_a_switch_at_its_socket_is_refused_and_nothing_stays(
-    bed: Bed, tmp_path: Path
-) -> None:
+def test_a_guest_without_a_socket_to_be_at_is_refused_and_nothing_stays(bed: Bed, tmp_path: Path) -> None:
     """No socket is there: QEMU does not start, and says so."""
     node, before = bed.node("dut1"), all_seen(bed)
     with pytest.raises(TestbedError) as refused:

@@ -47,11 +47,11 @@ _NAME = "vm0"  # not drawn anew: a deployment has one, and its ports are named a
 _MIB_2, _GIB_1 = 2 << 20, 1 << 30
 
 
-class PvpVswitchMachinePath:
+class PvpVhostUserPath:
     """A chain through one machine, each of its NICs a vhost-user port of the node's vSwitch."""
 
     kind: ClassVar[PathKind] = PathKind(
-        name="pvp-vm-vswitch",
+        name="pvp-vm-vhost-user",
         hostings=(VM,),
         functions=(_FUNCTION,),
         networked=True,
@@ -224,4 +224,4 @@ def _hops_behind(sides: tuple[Side, Side], names: Sequence[str]) -> list[Hop]:
     ]
 
 
-_: type[PathDriver] = PvpVswitchMachinePath
+_: type[PathDriver] = PvpVhostUserPath
