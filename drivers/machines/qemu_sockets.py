@@ -20,7 +20,7 @@ from bmwg.methodology.errors import DriverError
 
 _HELP_S = 10.0
 _MEND = "the distribution's qemu-system package"
-_WANTED = (("-netdev", "vhost-user"), ("-object", "memory-backend-memfd"))
+WANTED = (("-netdev", "vhost-user"), ("-object", "memory-backend-memfd"))
 _NETDEV = re.compile(r"\b(net\d+): index=\d+,type=([\w-]+)")
 
 
@@ -31,7 +31,7 @@ def lacking(*, hugepage_octets: int, count: int) -> dict[str, str] | None:
     """
     if lack := qemu_place.probe():
         return lack
-    for option, word in _WANTED:
+    for option, word in WANTED:
         done = bounded.run([str(qemu.program()), option, "help"], deadline_s=_HELP_S)
         if word not in done.stdout.split():
             why = f"`{option} help` of this QEMU names no {word}"

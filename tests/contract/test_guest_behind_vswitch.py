@@ -89,6 +89,7 @@ def fault_within(liveness: Liveness, within_s: float = 10.0) -> str:
 
 @NO_SWITCH
 @pytest.mark.slow
+@pytest.mark.quiet  # one switch polls a CPU
 @booting()
 def test_frames_pass_a_guest_at_sockets_twice_alike_and_nothing_stays(bed: Bed) -> None:
     node, records = bed.node("dut1"), []
@@ -122,6 +123,7 @@ def test_frames_pass_a_guest_at_sockets_twice_alike_and_nothing_stays(bed: Bed) 
 
 @NO_SWITCH
 @pytest.mark.slow
+@pytest.mark.quiet  # one switch polls a CPU
 @booting()
 @pytest.mark.parametrize("what", ["vswitch", "machine"])
 def test_a_switch_or_a_guest_that_is_killed_is_a_fault_and_nothing_stays(bed: Bed, what: str) -> None:
@@ -135,6 +137,7 @@ def test_a_switch_or_a_guest_that_is_killed_is_a_fault_and_nothing_stays(bed: Be
 
 @NO_SWITCH
 @pytest.mark.slow
+@pytest.mark.quiet  # one switch polls a CPU
 @booting()
 def test_a_guest_without_a_socket_to_be_at_is_refused_and_nothing_stays(bed: Bed, tmp_path: Path) -> None:
     """No socket is there: QEMU does not start, and says so."""

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from bmwg.drivers.machines import qemu, qemu_sockets
+from bmwg.drivers.machines import qemu, qemu_place, qemu_sockets
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.nodes import pages
 from bmwg.methodology.errors import DriverError
 
 SOCKET, MAC = "/run/bmwg-vswitch/sockets/net0-59b7e8b6", "02:00:00:00:00:01"
@@ -134,3 +135,28 @@ def test_a_nic_that_is_another_one_is_no_vhost_user_nic(guest: Guest, found: str
         qemu_sockets.told_nics(cast("Machine", guest))
     assert found in caught.value.found
     assert SOCKET in caught.value.expected
+
+
+@pytest.mark.parametrize(("option", "word"), qemu_sockets.WANTED)
+def test_a_qemu_without_the_backend_or_shared_memory_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, word: str
+) -> None:
+    emulator = tmp_path / "qemu"
+    others = "".join(f"{name}\n" for _, name in qemu_sockets.WANTED if name != word)
+    emulator.write_text(f"#!/bin/sh\nprintf '{others}'\n")
+    emulator.chmod(0o755)
+    monkeypatch.setattr(qemu, "program", lambda: emulator)
+    monkeypatch.setattr(qemu_place, "probe", lambda: None)
+    lack = qemu_sockets.lacking(hugepage_octets=0, count=0)
+    assert lack is not None
+    assert lack["reason"] == f"`{option} help` of this QEMU names no {word}"
+
+
+def test_hugepages_that_are_not_free_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu_place, "probe", lambda: None)
+    monkeypatch.setattr(qemu_sockets, "WANTED", ())
+    monkeypatch.setattr(pages, "free", {2048: 255, 1 << 20: 2}.__getitem__)
+    lack = qemu_sockets.lacking(hugepage_octets=2 << 20, count=256)
+    assert lack is not None
+    assert (lack["what"], lack["reason"]) == ("256 hugepages of 2 MiB for a guest", "255 are free")
+    assert qemu_sockets.lacking(hugepage_octets=1 << 30, count=2) is None
