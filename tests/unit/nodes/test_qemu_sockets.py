@@ -25,8 +25,10 @@ SPEC = MachineSpec(
     nics=(NIC,),
     process_cpus="2-3",
 )
-SAID = (  # by QEMU 7.2 of two NICs at sockets
-    "net0: index=0,type=vhost-user,vhost-user to switch-020000000001\r\n"
+SAID = (  # by QEMU 7.2 of a NIC at a socket and of one on a tap
+    "virtio-net-pci.0: index=0,type=nic,model=virtio-net-pci,macaddr=02:00:00:00:00:01\r\n"
+    " \\ net0: index=0,type=vhost-user,vhost-user0 to switch-020000000001\r\n"
+    "virtio-net-pci.1: index=0,type=nic,model=virtio-net-pci,macaddr=02:00:00:00:00:02\r\n"
     " \\ net1: index=0,type=tap,ifname=t0,script=no,downscript=no\r\n"
 )
 
