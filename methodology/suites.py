@@ -140,6 +140,8 @@ COMBINATION_CASES = tuple(
 MACHINES_CASES = (
     Case(test_id="CN-TPUT-6.1", suite=MACHINES, measurement="throughput", path="pvp-vm"),
     Case(test_id="CN-LAT-6.1", suite=MACHINES, measurement="latency", path="pvp-vm"),
+    Case(test_id="CN-TPUT-6.2", suite=MACHINES, measurement="throughput", path="pvp-vm-vhost-user"),
+    Case(test_id="CN-LAT-6.2", suite=MACHINES, measurement="latency", path="pvp-vm-vhost-user"),
 )
 CLUSTER_CASES = tuple(
     Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)

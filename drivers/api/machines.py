@@ -190,6 +190,44 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
     ) -> Machine: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketNic:
+    """A NIC of a machine whose frames a switch on its node takes from the machine's own memory.
+
+    `socket` is the path on the node of the vhost-user socket that the switch serves.
+    """
+
+    socket: str
+    mac: str
+
+
+@runtime_checkable
+class SocketMachine(Machine, Protocol):
+    """A machine with such NICs, its endpoints in their order. `process` is its process on the node: `pid` and
+    `start_ticks` (clock ticks since boot). `vnics` is what its emulator itself says of each NIC: `backend` is
+    the kind of its other end, `socket` where that is; it raises where they are not what was wanted.
+    """
+
+    @property
+    def process(self) -> Mapping[str, int]: ...
+    def vnics(self) -> list[JsonValue]: ...
+
+
+@runtime_checkable
+class SocketMachineProvider(MachineProvider, Protocol):
+    """One whose machines' NICs may be at vhost-user sockets of their node.
+
+    `no_sockets` tells what is missing, having made nothing; the machine's memory is to lie in so many `pages`
+    of `hugepage_octets` (0: in ordinary ones). `at_sockets` boots a machine with these NICs, whose process
+    keeps to `cpus` (a list such as `2-3`). It raises where it cannot have the CPUs and memory that are asked.
+    """
+
+    def no_sockets(self, *, hugepage_octets: int, pages: int) -> Missing | None: ...
+    def at_sockets(
+        self, intent: MachineIntent, nics: tuple[SocketNic, ...], *, cpus: str, hugepage_octets: int
+    ) -> SocketMachine: ...
+
+
 @runtime_checkable
 class LinkedMachineProvider(MachineProvider, Protocol):
     """One whose machines forward. `laid` has the segments on these NICs stand while it is entered, so that

@@ -103,6 +103,14 @@ class LibvirtProvider(QemuProvider):
             mend="vms: {driver: qemu} in the testbed file",
         )
 
+    def no_sockets(self, *, hugepage_octets: int, pages: int) -> Missing | None:
+        """Tell that this provider's domains have taps alone."""
+        return Missing(
+            what="a guest's NIC at a vhost-user socket by libvirt",
+            reason="its domains are described with taps, and their memory is not shared",
+            mend="vms: {driver: qemu} in the testbed file",
+        )
+
     def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
         own, number = f"/run/bmwg-libvirt-{self.token}", str(uuid.uuid4())
         libvirt: dict[str, JsonValue] = {

@@ -29,6 +29,7 @@ PROGRAM, QEMU_LINE = own().program, own().emulator_line  # of guests of this hos
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
 SRIOV_LINE = "sh setup/sriov.sh"
 USER_NETWORK = "user-mode network"  # QEMU's own, without a tap
+VHOST_USER = "vhost-user"  # a socket by which a switch is told where the guest's memory lies
 OWN_DISK = "bmwg-own"  # its serial number, by which the guest finds it
 _CPU_FLAGS = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
 
@@ -55,8 +56,8 @@ class NicModel(StrEnum):
 class Nic:
     """One NIC of the guest and its other end, a tap interface that QEMU makes and that goes with it.
 
-    With `redirected` there is no tap. `address` (in prefix notation) and `gateway` are set before anything
-    else runs in the guest.
+    With `redirected` there is no tap, nor with `socket`, the path of a vhost-user socket that a switch
+    serves. `address` (in prefix notation) and `gateway` are set before anything else runs in the guest.
     """
 
     tap: str
@@ -66,6 +67,7 @@ class Nic:
     model: NicModel = NicModel.VIRTIO
     vhost: bool = False
     redirected: Redirected | None = None
+    socket: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,9 @@ class MachineSpec:
     its own, behind which the virtual functions of an igb stand. CPUs and memory are shared out evenly to
     `numa_nodes`, in order; pages of 1 GiB are set aside when it boots.
 
-    Of another `architecture` than its host's it has a root of that one instead of the host's.
+    Of another `architecture` than its host's it has a root of that one instead of the host's. With a NIC at a
+    socket its memory is shared with the switch, in pages of `hugepage_octets` (0: ordinary ones). Its process
+    keeps to `process_cpus` (a list such as `2-3`; empty: to none).
     """
 
     name: str
@@ -109,6 +113,17 @@ class MachineSpec:
     numa_nodes: int = 1
     hugepages_1gi: int = 0
     architecture: Architecture = field(default_factory=own)
+    hugepage_octets: int = 0
+    process_cpus: str = ""
+
+    def __post_init__(self) -> None:
+        if self.numa_nodes > 1 and self.shared:
+            raise ValueError(f"NICs at sockets: expected 1 NUMA node, found {self.numa_nodes}")
+
+    @property
+    def shared(self) -> bool:
+        """Whether its memory is another process's as well."""
+        return any(nic.socket for nic in self.nics)
 
 
 def probe_accelerator(architecture: Architecture | None = None) -> tuple[Accelerator, str]:
@@ -177,7 +192,8 @@ def command(
     """
     wanted = spec.architecture
     found = program(wanted, with_functions=bool(spec.cables)) or Path(wanted.program)
-    argv = bare(found, spec.name)
+    kept = ["taskset", "--cpu-list", spec.process_cpus] if spec.process_cpus else []
+    argv = [*kept, *bare(found, spec.name)]
     if found.is_relative_to(UNPACKED):
         for folder in ("qemu", "seabios"):
             argv += ["-L", str(UNPACKED / "usr" / "share" / folder)]
@@ -188,7 +204,7 @@ def command(
     if spec.cables:
         argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
     argv += ["-cpu", cpu(spec, *(("pdpe1gb",) if spec.hugepages_1gi else ()))]
-    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M", *_numa(spec)]
+    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M", *_numa(spec), *_shared(spec)]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
     argv += ["-append", kernel_line(spec)]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
@@ -205,18 +221,37 @@ def command(
         argv += _disk(spec.disk)
     argv += _own_disk(spec.own_disk) if spec.own_disk else []
     for number, nic in enumerate(spec.nics):
+        if nic.socket:
+            argv += ["-chardev", f"socket,id={chardev(nic)},path={nic.socket.replace(',', ',,')}"]
         argv += ["-netdev", f"{backend(nic)},id=net{number}"]
-        argv += _nic(nic.model, f"netdev=net{number},mac={nic.mac}", 2 * len(spec.cables) + number + 1)
+        words = f"netdev=net{number},mac={nic.mac}{_vectors(spec, nic)}"
+        argv += _nic(nic.model, words, 2 * len(spec.cables) + number + 1)
     return argv + _cables(spec.cables)
 
 
+def _vectors(spec: MachineSpec, nic: Nic) -> str:
+    """Have a translated guest's NIC at a socket interrupt by INTx: by MSI-X QEMU 7.2 ends with signal 11."""
+    return ",vectors=0" if _by_line(spec, nic) else ""
+
+
+def _by_line(spec: MachineSpec, nic: Nic) -> bool:
+    return bool(nic.socket) and spec.accelerator is Accelerator.TCG
+
+
 def backend(nic: Nic) -> str:
-    """Return where a NIC's frames go: a tap, or QEMU's own network with its redirected ports."""
+    """Return where a NIC's frames go: a socket, a tap, or QEMU's own network with its redirected ports."""
+    if nic.socket:
+        return f"vhost-user,chardev={chardev(nic)}"
     if nic.redirected is None:
         return f"tap,ifname={nic.tap},script=no,downscript=no,vhost={'on' if nic.vhost else 'off'}"
     outside, inside = nic.redirected.address, nic.redirected.inside or nic.redirected.address
     ways = [f"{outside}:{port}-{inside}:{port}" for port in nic.redirected.ports]
     return ",".join(("user,ipv6=off", *(f"hostfwd={kind}:{way}" for kind in ("tcp", "udp") for way in ways)))
+
+
+def chardev(nic: Nic) -> str:
+    """Return QEMU's name for its end of the socket that a NIC is at."""
+    return f"switch-{nic.mac.replace(':', '')}"
 
 
 def cpu(spec: MachineSpec, *further: str) -> str:
@@ -245,6 +280,18 @@ def _numa(spec: MachineSpec) -> list[str]:
         argv += ["-object", f"memory-backend-ram,id=node{node},size={octets}M"]
         argv += ["-numa", f"node,nodeid={node},cpus={first}-{after - 1},memdev=node{node}"]
     return argv
+
+
+def _shared(spec: MachineSpec) -> list[str]:
+    """Memory that QEMU shares by a file without a name; none where nobody else takes frames from it."""
+    if not spec.shared:
+        return []
+    pages = f",hugetlb=on,hugetlbsize={spec.hugepage_octets},prealloc=on" if spec.hugepage_octets else ""
+    octets = spec.memory_octets >> 20 << 20
+    return [
+        *("-object", f"memory-backend-memfd,id=shared,size={octets},share=on{pages}"),
+        *("-machine", "memory-backend=shared"),
+    ]
 
 
 def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
@@ -320,17 +367,26 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "cpus": spec.cpus,
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
-        "nics": [_nic_described(nic) for nic in spec.nics],
+        "nics": [_nic_described(spec, nic) for nic in spec.nics],
         **({} if spec.architecture.native else {"architecture": spec.architecture.name}),
         **({"own_disk": "raw, past the host's page cache"} if spec.own_disk else {}),
         **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
         **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
         **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),
+        **({"memory": _memory_words(spec)} if spec.shared else {}),
+        **({"process_cpus": spec.process_cpus} if spec.process_cpus else {}),
     }
 
 
-def _nic_described(nic: Nic) -> dict[str, JsonValue]:
+def _memory_words(spec: MachineSpec) -> str:
+    pages = f"hugepages of {spec.hugepage_octets >> 20} MiB" if spec.hugepage_octets else "ordinary pages"
+    return f"shared with the switch, in {pages}"
+
+
+def _nic_described(spec: MachineSpec, nic: Nic) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {"model": nic.model.value, "backend": "tap", "vhost": nic.vhost}
+    if nic.socket:
+        return {**told, "backend": VHOST_USER, "interrupts": "INTx" if _by_line(spec, nic) else "MSI-X"}
     if nic.redirected is None:
         return told
     return {**told, "backend": USER_NETWORK, "redirected_ports": list(nic.redirected.ports)}

@@ -119,7 +119,12 @@ def start(
     except BaseException:
         machine.stop()
         raise
-    _machines[name] = machine
+    return kept(machine)
+
+
+def kept(machine: Machine) -> JsonValue:
+    """Have a machine that runs be known by its name until it is stopped; return evidence."""
+    _machines[machine.spec.name] = machine
     return dict(machine.describe())
 
 
@@ -158,25 +163,25 @@ def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:
 
 def call(*, name: str, function: str, arguments: dict[str, JsonValue], within_s: float) -> JsonValue:
     """Node function: run a node function inside a guest."""
-    return _machine(name).node.call_named(function, arguments, deadline_s=within_s)
+    return named(name).node.call_named(function, arguments, deadline_s=within_s)
 
 
 def sample(*, name: str) -> JsonValue:
     """Node function: what the guest's QEMU uses on this node; fields of `instance.Sample`."""
-    return _machine(name).sample()
+    return named(name).sample()
 
 
 def fault(*, name: str) -> str | None:
     """Node function: why the guest no longer serves; None while it runs."""
     try:
-        return _machine(name).fault()
+        return named(name).fault()
     except ToolkitError as error:
         return str(error)
 
 
 def describe(*, name: str) -> JsonValue:
     """Node function: what runs, as QEMU tells it."""
-    return dict(_machine(name).describe())
+    return dict(named(name).describe())
 
 
 def stop(*, name: str) -> None:
@@ -186,7 +191,8 @@ def stop(*, name: str) -> None:
         machine.stop()
 
 
-def _machine(name: str) -> Machine:
+def named(name: str) -> Machine:
+    """Return a guest of this node. Raises DriverError VM-08."""
     if name not in _machines:
         raise DriverError(
             "VM-08", f"guest {name}", expected="a guest of this node", found=str(list(_machines))

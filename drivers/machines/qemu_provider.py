@@ -14,9 +14,12 @@ from bmwg.drivers.api.machines import (
     MachineIntent,
     MachineProvider,
     Redirected,
+    SocketMachine,
+    SocketMachineProvider,
+    SocketNic,
 )
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
-from bmwg.drivers.machines import guest_image, qemu_place
+from bmwg.drivers.machines import guest_image, qemu_place, qemu_sockets
 from bmwg.drivers.machines.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, OTHER_BOOT_DEADLINE_S
 from bmwg.drivers.nodes.links import mac_of
@@ -30,7 +33,7 @@ class QemuMachine(Calls):
 
     def __init__(self, node: Node, name: str, endpoint: MachineEndpoint, image: GuestImage | None) -> None:
         self.name = name
-        self.endpoints = (endpoint,)
+        self.endpoints: tuple[MachineEndpoint, ...] = (endpoint,)
         self._node = node
         self._image = image
 
@@ -72,6 +75,36 @@ class QemuMachine(Calls):
     def describe(self) -> Mapping[str, JsonValue]:
         """What runs, as QEMU tells it."""
         return self._node.call(qemu_place.describe, name=self.name)
+
+
+class QemuSocketMachine(QemuMachine):
+    """A guest of a node with NICs at sockets of a switch there."""
+
+    def __init__(self, node: Node, name: str, nics: tuple[SocketNic, ...]) -> None:
+        each = [MachineEndpoint(address="", interface="", mac=nic.mac) for nic in nics]
+        super().__init__(node, name, each[0], None)
+        self.endpoints = tuple(each)
+        self._nics = nics
+
+    def boot(self, **wanted: Any) -> None:
+        """Start it on the node, wait until it has booted, and hear of QEMU what its NICs are."""
+        self._node.call_within(
+            BOOT_DEADLINE_S + 30,
+            qemu_sockets.start,
+            name=self.name,
+            nics=[asdict(nic) for nic in self._nics],
+            boot_deadline_s=BOOT_DEADLINE_S,
+            **wanted,
+        )
+
+    @property
+    def process(self) -> Mapping[str, int]:
+        """QEMU's process on the node."""
+        return self._node.call(qemu_sockets.process_of, name=self.name)
+
+    def vnics(self) -> list[JsonValue]:
+        """What QEMU says of its NICs now."""
+        return self._node.call(qemu_sockets.vnics, name=self.name)
 
 
 class QemuProvider:
@@ -140,6 +173,28 @@ class QemuProvider:
             architecture=architecture,
         )
 
+    def no_sockets(self, *, hugepage_octets: int, pages: int) -> Missing | None:
+        """Tell what the node lacks for a guest with NICs at sockets and so many hugepages of a size."""
+        told = self.node.call(qemu_sockets.lacking, hugepage_octets=hugepage_octets, count=pages)
+        return Missing.told(told)
+
+    def at_sockets(
+        self, intent: MachineIntent, nics: tuple[SocketNic, ...], *, cpus: str, hugepage_octets: int
+    ) -> SocketMachine:
+        """Boot a guest with a NIC at each socket; its root is the host's."""
+        machine = QemuSocketMachine(self.node, intent.name, nics)
+        try:
+            machine.boot(
+                cpus=intent.cpus,
+                memory_octets=intent.memory_octets,
+                process_cpus=cpus,
+                hugepage_octets=hugepage_octets,
+            )
+        except BaseException:
+            machine.stop()
+            raise
+        return machine
+
     def _booted(self, intent: MachineIntent, address: str, **further: Any) -> Machine:
         mac = mac_of(intent.name, "eth0")
         machine = self._machine(intent.name, MachineEndpoint(address=address, interface="eth0", mac=mac))
@@ -166,3 +221,4 @@ class QemuProvider:
 
 
 _: type[MachineProvider] = QemuProvider
+_sockets: type[SocketMachineProvider] = QemuProvider

@@ -150,9 +150,10 @@ def stop(*, owner: str) -> None:
     """Node function: end the switch, whatever it still has, and remove its folder. Idempotent."""
     state = recorded()
     if state and state["owner"] == owner:
+        taps = ovs_tools.taps() if "switch" in state and not _runs(state) else []
         for name in ("switch", "database"):
             if name == "switch" and name in state:
-                with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
+                with contextlib.suppress(ToolkitError):  # else its bridges' taps outlive it
                     ovs_tools.ask("exit", "--cleanup")
                 ended(**state[name])
             if name in state:
@@ -163,7 +164,13 @@ def stop(*, owner: str) -> None:
     if state and state["owner"] == owner:
         for nic, mtu_octets in state.get("mtu_octets", {}).items():
             interfaces.release(interface=nic, mtu_octets=mtu_octets)  # DPDK leaves it promiscuous
+        for name in taps:
+            interfaces.delete(interface=name)
     shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def _runs(state: dict[str, Any]) -> bool:
+    return process.same(state["switch"]["pid"], state["switch"]["start_ticks"])
 
 
 def ended(*, pid: int, start_ticks: int) -> None:
@@ -271,6 +278,8 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
         stop(owner=owner)
         return
     record(state)
+    if not _runs(state):
+        return  # it was killed, and would never take a change: all of it goes with the last port
     ovs_tools.configure("--", "--if-exists", "del-port", bridge, port)
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
         ovs_tools.configure("--", "--if-exists", "del-br", bridge)

@@ -16,9 +16,6 @@ from bmwg.methodology.errors import TestbedError
 
 TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the tunnel, and the bridge of NIC and address
 
-_DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
-
-
 OVERHEAD_OCTETS = {  # over IPv4, of the frame within: outer Ethernet 14, IPv4 20, and what follows
     "vxlan": VXLAN_OVERHEAD_OCTETS,
     "gre": 42,  # rfc2784, rfc2890: GRE with a key 8, as NVGRE (rfc7637) has it
@@ -48,7 +45,7 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, port: str, tag: int)
 def remove(*, owner: str, bridge: str, port: str) -> None:
     """Node function: take a port away, with the last one the switch, and delete the interface. Idempotent."""
     ovs_switch.remove(owner=owner, bridge=bridge, nic="", port=port)
-    gone = [port] if ovs_switch.recorded() else [port, bridge, OUTER, _DATAPATH]
+    gone = [port] if ovs_switch.recorded() else [port, bridge, OUTER, ovs_tools.DATAPATH]
     for name in gone:  # taps may outlive a switch that has ended
         interfaces.delete(interface=name)
 

@@ -21,6 +21,7 @@ from bmwg.methodology.errors import DriverError
 FOLDER = Path("/run/bmwg-vswitch")
 PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 COMMAND_DEADLINE_S = 30.0
+DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
 
 
 def ask(*words: str) -> str:
@@ -74,6 +75,14 @@ def read(table: str, name: str, column: str) -> JsonValue:
     """Return one column of one row as data."""
     said = configure("--format=json", "--columns", column, "list", table, name)
     return ovs_words.plain(json.loads(said)["data"][0][0])
+
+
+def taps() -> list[str]:
+    """Return the interfaces that a switch which is killed leaves: its datapath's, and each bridge's."""
+    found = [DATAPATH]
+    with contextlib.suppress(DriverError):  # the database may be gone, too
+        found += configure("list-br").split()
+    return found
 
 
 def run(command: list[str], given: str = "") -> str:

@@ -33,6 +33,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.paths.standing_programs import standing_programs
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import Cell
 
@@ -147,6 +148,8 @@ class ForwardingPods(ABC):
                 )
                 for end, item in attached.items()
             ]
+            for node in dict.fromkeys(nodes):
+                stack.enter_context(standing_programs(bed, node, self._network))
             outer = self._outer()
             device_queues = [
                 pod_ends.queue(bed, self._network, pods[end.member], side, attached[end])

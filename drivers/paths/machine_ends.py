@@ -20,6 +20,7 @@ from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _PROBE_S = 30.0  # choice: a switch learns a port within seconds
+_GUARDED = "is port security off on the test ports, and no security group on them?"
 _DRAWN = re.compile(r"(?:brq|tap)[0-9a-f]{8}-[0-9a-f]{2}")  # as Neutron's agent names them
 
 
@@ -78,7 +79,7 @@ def _controllers(node: Node) -> dict[str, str]:
     return {str(one["name"]): str(one["controller"]) for one in node.call(hosting_interfaces.listing)}
 
 
-def crossed(bed: Bed, sides: tuple[Side, Side]) -> list[JsonValue]:
+def crossed(bed: Bed, sides: tuple[Side, Side], *, hint: str = _GUARDED) -> list[JsonValue]:
     """Send a probe frame from each tester port to the machine and wait for its answer; return the times.
 
     A security group, or anti-spoofing, that drops test frames is found by this before any trial. Raises
@@ -104,7 +105,7 @@ def crossed(bed: Bed, sides: tuple[Side, Side]) -> list[JsonValue]:
                 f"no probe frame passes between {side.tester_interface} and the machine; no traffic was sent",
                 expected=f"an answer within {_PROBE_S:g} s",
                 found=error.found or error.what,
-                hint="is port security off on the test ports, and no security group on them?",
+                hint=hint,
             ) from error
         found.append({"at": f"tester/{side.tester_interface}", **waited})
     return found

@@ -7,7 +7,7 @@ kernel routes between them. Its host is the node that the tester is cabled to: n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
@@ -65,13 +65,12 @@ class PvpMachinePath:
             stack.callback(machine.stop)
             inside = InMachine(machine)
             interfaces = machine_ends.interfaces_of(machine, inside)
-            stack.enter_context(_standing(bed, machine))
+            stack.enter_context(standing_machine(bed, machine))
             switched = machine_ends.quiet_switches(node, [side.nic for side in sides])
             machine_ends.made_router(inside, sides, interfaces)
             device_queues = [queues.isolate(bed, node, side.nic, side.number) for side in sides]
             crossed = machine_ends.crossed(bed, sides)
             told = machine.describe()
-            under = _ACCELERATORS.get(str(told["accelerator"]), "an accelerator not told")
             yield Deployment(
                 ports=(routed_port(bed, sides[0]), routed_port(bed, sides[1])),
                 evidence={
@@ -85,7 +84,7 @@ class PvpMachinePath:
                     "drawn_names": machine_ends.drawn_names(node),
                     "probe_frames": crossed,
                     "hops": self._hops(sides, interfaces, str(told["kind"])),
-                    "forwarding": f"the machine's kernel, under {under}; "
+                    "forwarding": f"the machine's kernel, {under(told)}; "
                     "the host's share in the threads of the device queues and in the machine's process",
                     "device_queues": device_queues,
                     "datapath": {node.name: node.call(datapath.observe)},
@@ -119,8 +118,13 @@ class PvpMachinePath:
         return hops
 
 
+def under(told: Mapping[str, JsonValue]) -> str:
+    """Say what runs a machine's instructions, by what it describes."""
+    return f"under {_ACCELERATORS.get(str(told['accelerator']), 'an accelerator not told')}"
+
+
 @contextmanager
-def _standing(bed: Bed, machine: Machine) -> Iterator[None]:
+def standing_machine(bed: Bed, machine: Machine) -> Iterator[None]:
     """The bed knows the machine while it stands."""
     bed.standing_machines[machine.name] = machine
     try:

@@ -16,6 +16,7 @@ from bmwg.drivers.paths.addresses import OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.paths.standing_programs import standing_programs
 from bmwg.drivers.testbed.file import VHOST_USER
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell
@@ -79,6 +80,7 @@ class VswitchPath:
             device_queues = [
                 queues.isolate(bed, node, side.nic, side.number) for side in sides if side.nic in nics
             ]
+            stack.enter_context(standing_programs(bed, node, network))
             first, second = (
                 self._port(side, other, f"/proc/{node.pid}/root{sockets[side.nic]}")
                 if side.nic in sockets

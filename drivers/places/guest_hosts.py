@@ -99,7 +99,7 @@ def lacking(bed: Bed, node: HostNode, vnic: str, *, architecture: str = "") -> M
             reason="its guest has no NIC with virtual functions" if vnic == IGB_VF else "it is not known",
             mend=f"vnics: {', '.join(_MODELS)}",
         )
-    provider = _provider(bed, node)
+    provider = provider_of(bed, node)
     if not isinstance(provider, UnjoinedMachineProvider):
         return Missing(
             what=f"machines of {bed.machines_driver} whose vNIC is a port of the node's bridge",
@@ -128,7 +128,8 @@ def _no_vhost(node: HostNode, vnic: str) -> Missing | None:
     )
 
 
-def _provider(bed: Bed, node: HostNode) -> object:
+def provider_of(bed: Bed, node: HostNode) -> object:
+    """Return what makes machines on a node: what the testbed file names, or QEMU itself."""
     driver = bed.machines_driver or PROVIDER
     place = Place(
         token=bed.token,
@@ -162,7 +163,7 @@ def guest_host(
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
-    provider = _provider(bed, node)
+    provider = provider_of(bed, node)
     assert isinstance(provider, UnjoinedMachineProvider)
     with provider:
         machine = provider.unjoined(

@@ -211,13 +211,20 @@ def _machine(cell: Cell, machine: Mapping[str, Any]) -> dict[str, JsonValue]:
         "function": cell.function,
         "image": machine.get("image"),
         "virtual_interfaces": {
-            str(number): {"type": "virtio-net", "network": "the provider's"} for number, _ in enumerate(ports)
+            str(number): _machine_interface(cell, machine, number) for number, _ in enumerate(ports)
         },
         "queues": None,
         "af_xdp": {"not_applicable": "no AF_XDP socket in the workload"},
         "resource_request": {"cpus": machine["cpus"], "memory_octets": machine["memory_octets"]},
         "unmeasured": "a machine with a kernel of its own, not the process that emulates it on its host",
     }
+
+
+def _machine_interface(cell: Cell, machine: Mapping[str, Any], number: int) -> dict[str, JsonValue]:
+    """What is told of a machine's NIC: where it is of the cell's network, by what its emulator says of it."""
+    if vnics := machine.get("vnics"):
+        return {"type": f"virtio-net by {vnics[number]['backend']}", "network": cell.network}
+    return {"type": "virtio-net", "network": "the provider's"}
 
 
 def _endpoint_words(function: Any) -> str:

@@ -10,7 +10,6 @@ from bmwg.drivers.network import ovs_switch, ovs_tools, ovs_words
 from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError
 
-_DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
 _POLLED = "dpif-netdev/pmd-rxq-show"
 _ENTRIES = re.compile(r"Current/maximum MAC entries in the table: (\d+)/(\d+)")
 
@@ -81,5 +80,5 @@ def _table(bridge: str) -> tuple[int, int]:
 def end(*, owner: str, bridge: str) -> None:
     """Node function: end the switch and what it leaves. Idempotent."""
     ovs_switch.stop(owner=owner)
-    for name in (bridge, _DATAPATH):  # taps may outlive a switch that has ended
+    for name in (bridge, ovs_tools.DATAPATH):  # taps may outlive a switch that has ended
         interfaces.delete(interface=name)

@@ -16,14 +16,18 @@ from bmwg.reports.render.sections.guest import GUEST, MACHINE, OF_PODS, guest_se
 from bmwg.reports.store import RunStore, read_run
 
 
-def record_machine(store: RunStore, evidence: Mapping[str, Any], provider: str) -> None:
+def record_machine(store: RunStore, evidence: Mapping[str, Any], named: str) -> None:
     """Note in a run what ran the machine of a deployment; does nothing for one without.
 
-    Whoever reads a figure is to see it.
+    Whoever reads a figure is to see it. `named` is the provider of the testbed file, where a path tells none.
     """
     if machine := evidence.get("machine"):
+        provider = evidence.get("provider", {}).get("name", named)
         accelerator = str(machine.get("accelerator", ""))
-        store.add_driver({"name": MACHINE, "provider": provider, "accelerator": accelerator})
+        told = {"name": MACHINE, "provider": provider, "accelerator": accelerator}
+        if kinds := sorted({str(one["backend"]) for one in machine.get("vnics", ())}):
+            told["nics"] = "/".join(kinds)
+        store.add_driver(told)
 
 
 def record_machines_of_pods(store: RunStore, evidence: Mapping[str, Any]) -> None:

@@ -57,7 +57,8 @@ ELSEWHERE = {  # what has a contract test of its own
     *("ovs-vlan", "ovs-vxlan", "ovs-gre", "ovs-geneve"),
     *("firewall", "nat44"),
     *("vswitch-only", "switch", "chain-underlay", "parallel", "client-server", "c2c"),
-    *("pvp-vm", "bmp2vmp", "vmp2vmp", "bmp2vmp-remote", "vmp2vmp-remote", "bmp2vmp-vxlan", "vmp2vmp-vxlan"),
+    *("pvp-vm", "pvp-vm-vhost-user"),
+    *("bmp2vmp", "vmp2vmp", "bmp2vmp-remote", "vmp2vmp-remote", "bmp2vmp-vxlan", "vmp2vmp-vxlan"),
     *("p2p-cluster", "p2p-service", "p2p-nodeport", "p2p-loadbalancer", "pvp-service", "pvp-moving"),
 }
 

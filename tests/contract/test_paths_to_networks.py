@@ -10,7 +10,7 @@ from tests.needs import able, needs_cni
 
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import VM, Cell
 
 pytestmark = [pytest.mark.root, needs_cni]
 
@@ -30,6 +30,11 @@ def wide_bed(tmp_path_factory):
         (cell_on("pvp", "bridge"), {"pod": 2}),
         (cell_on("pvp", "ptp"), {"dut1": 4, "pod": 2}),
         (cell_on("pvp", "macvlan"), {"pod": 2}),
+        pytest.param(  # a translated guest boots for half a minute, and its switch polls a CPU
+            replace(cell_on("pvp-vm-vhost-user", "ovs-dpdk"), hosting=VM),
+            {"machine": 2},
+            marks=[pytest.mark.slow, pytest.mark.quiet],
+        ),
     ],
     ids=lambda value: value.cell_id if isinstance(value, Cell) else "",
 )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.deploying import bed_in
+from tests.contract.deploying import all_seen, bed_in
 from tests.needs import able
 
 from bmwg.drivers.api.protocols import Deployment, Missing
@@ -119,6 +119,23 @@ def test_a_wire_whose_repeater_ends_is_no_tester_s_limit(beside: Bed) -> None:
             time.sleep(0.02)
         assert "testpmd" in str(liveness.fault())
     assert beside.programs == {}
+
+
+def test_a_switch_that_is_killed_is_a_fault_and_nothing_of_it_stays(beside: Bed) -> None:
+    """Without it every frame is lost, as in a switch that carries none."""
+    driver, before = able(path_driver(VSWITCH, beside)), all_seen(beside)
+    with driver.deploy():
+        liveness = Liveness(beside)
+        assert liveness.fault() is None
+        ((name, (_, pid, _)),) = beside.programs.items()
+        os.kill(pid, signal.SIGKILL)
+        due_s = time.monotonic() + 5.0
+        while liveness.fault() is None and time.monotonic() < due_s:
+            time.sleep(0.02)
+        assert name.startswith("vswitch of network ovs-dpdk")
+        assert liveness.fault() == f"{name} on node dut1 has ended"
+    assert beside.programs == {}
+    assert all_seen(beside) == before
 
 
 def test_the_switch_counts_what_the_tester_sent(bed: Bed) -> None:

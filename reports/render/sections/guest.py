@@ -48,12 +48,18 @@ def _through_machines(run: Run) -> str:
     found = _accelerators(run.drivers, MACHINE)
     if not found:
         return ""
-    providers = {str(driver.get("provider")) for driver in run.drivers if driver.get("name") == MACHINE}
+    providers = {_maker(driver) for driver in run.drivers if driver.get("name") == MACHINE}
     made = f"Cells with hosting vm: the function is a virtual machine under {_named(found)}, made by"
     made += f" {', '.join(sorted(providers))}."
     if found == {_KVM}:
         return made
     return f"{made} It shows function, never a rate: no figure of these cells is one of KVM or of a host."
+
+
+def _maker(machine: Mapping[str, Any]) -> str:
+    """Return what made a machine, with the kind of its NICs' other ends where its emulator told that."""
+    by = f" (NICs by {machine['nics']})" if machine.get("nics") else ""
+    return f"{machine.get('provider')}{by}"
 
 
 def _in_machines(run: Run) -> str:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api.protocols import Deployment, TesterPort
-from bmwg.drivers.platform_record.deployment import drawn_names, take
+from bmwg.drivers.platform_record.deployment import _taken, drawn_names, take
 from bmwg.methodology.records import Cell
 
 CELL = Cell(path="p2p-underlay", hosting="pod", function="none", network="bridge", frame_octets=64)
@@ -34,6 +34,28 @@ def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_hos
     bed.hosts = {"dut1": object()}
     told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
     assert told["tester"]["kind"] == "software on a host of its own"
+
+
+@pytest.mark.parametrize(
+    ("vnics", "told"),
+    [
+        ({}, {"type": "virtio-net", "network": "the provider's"}),
+        (
+            {"vnics": [{"backend": "vhost-user"}, {"backend": "vhost-user"}]},
+            {"type": "virtio-net by vhost-user", "network": "ovs-dpdk"},
+        ),
+    ],
+)
+def test_a_machine_s_nic_is_of_the_network_where_its_emulator_says_how_it_is_joined(vnics, told):
+    node = SimpleNamespace(call=lambda function, **told: told)
+    bed = SimpleNamespace(nodes=("dut1",), pods={}, host=lambda name: node)
+    machine = {"interfaces": ["eth0", "eth1"], "cpus": 1, "memory_octets": 1, **vnics}
+    cell = Cell(
+        path="pvp-vm-vhost-user", hosting="vm", function="kernel-l3", network="ovs-dpdk", frame_octets=64
+    )
+    evidence = {"host": "dut1", "machine": machine}
+    record = _taken(bed, cell, evidence, {"driver": "embedded"})["dut1"]
+    assert record["workloads"]["machine"]["virtual_interfaces"] == {"0": told, "1": told}
 
 
 def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():

@@ -1,11 +1,16 @@
 """A run through machines names what ran their instructions, so that TCG is never read as KVM."""
 
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from made_parts import header
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.render.sections.guest import guest_sentence, guest_words, marks_of
+from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.run.guest_record import record_machine
 
 
 def run_with(*drivers):
@@ -53,3 +58,24 @@ def test_a_machine_of_another_architecture_than_its_hosts_is_named_by_it():
     assert marked == "machine under TCG for arm64: function, no rate"
     untold = {**other, "accelerator": ""}
     assert "under an accelerator not recorded for arm64" in guest_sentence(run_with(untold))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        ({"machine": {"accelerator": "tcg"}}, "made by openstack."),
+        (
+            {
+                "machine": {"accelerator": "tcg", "vnics": [{"backend": "vhost-user"}] * 2},
+                "provider": {"name": "qemu"},
+            },
+            "made by qemu (NICs by vhost-user).",
+        ),
+    ],
+)
+def test_how_a_machine_is_joined_is_said_where_its_emulator_told_it(
+    tmp_path: Path, evidence: dict[str, Any], words: str
+) -> None:
+    with RunStore.create(tmp_path, "one", header()) as store:
+        record_machine(store, evidence, "openstack")
+    assert words in guest_sentence(read_run(store.folder))
