@@ -192,7 +192,7 @@ def test_a_provider_without_such_nics_is_refused_by_name(
 @booting()
 @pytest.mark.parametrize(
     ("pages", "word"),
-    [(8, "its kernel needs 512 MiB"), (1 << 20, "are free")],
+    [(8, "its kernel needs 512 MiB"), (900_000, "are free")],
     ids=["too-small", "not-there"],
 )
 def test_hugepages_that_are_too_few_or_not_there_are_told_before_anything_starts(
