@@ -27,7 +27,7 @@ CLIENT_OCTETS = 160 << 20  # choice: above what one of these was measured to hol
 _SETTLE_S = 1.0  # choice: what a JVM that waits still has to compile is done by then
 _LOOK_S = 0.2  # choice: looking at many programs takes CPU time from them
 _WORDS, _TOLD = 200, 4  # choice: of what a program said, and of how many
-_PLAN, _RESULTS, _LOG = "plan.jmx", "results.csv", "log"
+_PLAN, _NAMES, _RESULTS, _LOG = "plan.jmx", "names", "results.csv", "log"
 
 
 def available_octets() -> int:
@@ -142,8 +142,11 @@ def run(
 
 def _started(client: Mapping[str, JsonValue], program: Sequence[str], plan: str) -> ClientProgram:
     folder = str(client["folder"])
-    programs.write_files(folder=folder, files={_PLAN: plan})
-    command = [*SHELL, *program, *jmeter.words(*(f"{folder}/{name}" for name in (_PLAN, _RESULTS, _LOG)))]
+    # else Java asks for its own name at a name server, which a pod cannot reach
+    names = f"127.0.0.1 localhost {Path(folder).name}\n"
+    programs.write_files(folder=folder, files={_PLAN: plan, _NAMES: names})
+    java = [program[0], f"-Djdk.net.hosts.file={folder}/{_NAMES}", *program[1:]]
+    command = [*SHELL, *java, *jmeter.words(*(f"{folder}/{name}" for name in (_PLAN, _RESULTS, _LOG)))]
     session = pod_programs.start(command=command, folder=folder, **client["pod"])
     return ClientProgram(number=int(client["number"]), session=session, folder=folder, pod=client["pod"])
 
