@@ -349,7 +349,10 @@ def test_how_a_clients_program_ended_is_told_by_its_number(
 ) -> None:
     folder = str(tmp_path / "client")
     programs.write_files(folder=folder, files={})
-    session = programs.start(command=[*SHELL, "sh", "-c", command], folder=folder, packages=[])
+    begun = tmp_path / "begun"  # not before its start was seen, however quick it is
+    waits = f"until [ -e {begun} ]; do sleep 0.02; done; {command}"
+    session = programs.start(command=[*SHELL, "sh", "-c", waits], folder=folder, packages=[])
+    begun.touch()
     ticks = process.start_ticks(os.getpid())
     pod = {"pid": os.getpid(), "start_ticks": ticks if pod_stands else ticks + 1}
     found = jmeter_each.ClientProgram(number=5, session=session, folder=folder, pod=pod)

@@ -48,7 +48,7 @@ def found(folder: Path, *answers: tuple[str, int]) -> Facts:
 @pytest.mark.parametrize("metric", [THROUGHPUT, TST009, NONE_LOST])
 def test_whatever_search_found_it_the_first_screen_has_its_number(tmp_path: Path, metric: str) -> None:
     told = found(tmp_path, (metric, 300_000))
-    rows = [line for line in summary_lines(told.run) if line.startswith("pvp bridge 64")]
+    rows = [line for line in summary_lines(told) if line.startswith("pvp bridge 64")]
     assert [" ".join(row.split()) for row in rows] == ["pvp bridge 64 300,000 to 309,000"]
     plot = option_plot(told)
     assert plot is not None
@@ -63,7 +63,7 @@ def test_of_two_goals_the_one_without_loss_comes_first_and_both_are_told(tmp_pat
     (first,) = told.of_search()
     assert first.metric == NONE_LOST
     assert [one.metric for one in told.beside(first)] == [SOME_LOST]
-    lines = [" ".join(line.split()) for line in summary_lines(told.run)]
+    lines = [" ".join(line.split()) for line in summary_lines(told)]
     assert "path, option, octets no loss loss up to 0.5 % p50 / p99 latency" in lines
     assert "pvp bridge 64 300,000 to 309,000 320,000 to 329,000" in lines
     assert any("of the trials of 0.1 s at a load at most 50 % may lose more" in line for line in lines)
@@ -97,7 +97,7 @@ def test_an_unstable_goal_is_between_loads_that_its_trials_agree_on(tmp_path: Pa
             reason="made",
         )
     run = read_run(store.folder)
-    assert any("between 300,000 and 500,000, unstable" in line for line in summary_lines(run))
+    assert any("between 300,000 and 500,000, unstable" in line for line in summary_lines(facts(run)))
 
 
 def test_documents_and_goals_that_allow_the_same_are_told_apart() -> None:
@@ -118,7 +118,7 @@ def test_cells_without_a_number_are_told_once_a_reason_with_what_helps(made_fold
     assert all(one.why for one in lines)
     (ipvlan,) = (one for one in lines if any("ipvlan" in name for name in one.cells))
     assert (ipvlan.why, ipvlan.helps) == ("the kernel has no ipvlan module", "modprobe ipvlan")
-    said = summary_lines(told.run)
+    said = summary_lines(told)
     assert {f"  {one}" for one in lines} <= set(said)
 
 

@@ -14,6 +14,7 @@ from tests.unit.verify import replayable
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Validity
+from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.report import write_report
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import checks, read_run, upgrade
@@ -196,5 +197,5 @@ def test_the_run_of_the_first_formats_is_read_and_told(folder: Path) -> None:
     assert run.trial(11).validity is Validity.TESTER_STALLED
     assert run.trial(10).result.streams[0].latency.frames == run.trial(10).received_frames
     assert [outcome.values[0].number for outcome in run.outcomes if outcome.values] == [1_450_000, 900]
-    assert summary_lines(run)[-1] == "2 measured, 1 invalid"
+    assert summary_lines(facts(run))[-1] == "2 measured, 1 invalid"
     assert write_report(folder).stat().st_size > 10_000

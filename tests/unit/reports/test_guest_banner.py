@@ -74,7 +74,7 @@ def test_what_is_not_known_to_be_kvm_is_no_rate(tmp_path: Path, accelerator: str
     assert (first, [kind for kind, _ in others]) == ("guest", ["fine"])
     assert sentence.startswith(begins)
     assert sentence.endswith("Kernel of the guest: 6.1.0-test.")
-    assert summary_lines(run)[0] == sentence
+    assert summary_lines(facts(run))[0] == sentence
 
 
 def test_each_hosting_form_is_named_with_its_guest(tmp_path: Path) -> None:

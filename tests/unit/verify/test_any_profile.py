@@ -23,6 +23,8 @@ from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import FRAMES
+from bmwg.reports.render.facts import facts
+from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import rooms
 from bmwg.resources.kinds.frames.bench import Bench
@@ -243,7 +245,7 @@ def simulated() -> Iterator[runs.Time]:
             )
         )
         stack.enter_context(patch.object(open_run, "machine_record", lambda *_: runs.machine()))
-        stack.enter_context(patch.object(open_run, "write_report", lambda made: made))
+        stack.enter_context(patch.object(open_run, "report_of", lambda made: (made, facts(read_run(made)))))
         stack.enter_context(patch.object(progress.LineDisplay, "_print", lambda *a, **k: None))
         yield clock
 
