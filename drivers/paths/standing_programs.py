@@ -24,7 +24,7 @@ def standing_programs(
     """Have the bed know the processes of a network and of machines on a node while they are to stand."""
     pids = {part: told["pid"] for part, told in network.uses(node).items() if "pid" in told}
     found = {
-        f"{part} of network {network.spec.name} (process {pid})": (
+        f"{part} of network {network.spec.name} (process {pid} of {node.name})": (
             node.name,
             pid,
             node.call(process.start_ticks, pid=pid),

@@ -30,14 +30,6 @@ _WORDS, _TOLD = 200, 4  # choice: of what a program said, and of how many
 _PLAN, _NAMES, _RESULTS, _LOG = "plan.jmx", "names", "results.csv", "log"
 
 
-def available_octets() -> int:
-    """Node function: memory that programs can have without taking another's."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientProgram:
     """A client's JMeter: its session on the node, and the folder of its files."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.api.workload import Takes
+from bmwg.drivers.watch.host_room import host_room
 from bmwg.drivers.workload import jmeter_each, tools
 from bmwg.drivers.workload.client_links import GATEWAY
 from bmwg.drivers.workload.client_pods import ClientPods
@@ -50,7 +51,7 @@ class JMeterPods(OfRequests):
                 mend="another hosting form, or workload jmeter",
             )
         needed = spec.clients * jmeter_each.CLIENT_OCTETS
-        there = self._row.client.call(jmeter_each.available_octets)
+        there = self._row.client.call(host_room)["memory_available_octets"]
         if needed <= there:
             return None
         return Missing(

@@ -307,8 +307,8 @@ class Clients(Calls):
         self.octets = octets
 
     def call_named(self, function, arguments, *, deadline_s=None):
-        assert function.endswith(":available_octets")
-        return self.octets
+        assert function.endswith(":host_room")
+        return {"memory_available_octets": self.octets}
 
 
 def clients_on(octets: int) -> JMeterPods:
@@ -360,10 +360,6 @@ def test_how_a_clients_program_ended_is_told_by_its_number(
     assert found.fault.startswith(words)
     assert bool(found.fault) == bool(words)
     programs.stop(folder=folder, **session)
-
-
-def test_this_machine_says_how_much_memory_it_has() -> None:
-    assert jmeter_each.available_octets() > 1 << 20
 
 
 def test_of_many_faults_the_first_ones_are_told_and_how_many_there_are() -> None:

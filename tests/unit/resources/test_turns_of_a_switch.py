@@ -3,11 +3,14 @@
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import pytest
+
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.judging import Learning, TrialPolicy
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.reports.store.frame_codec import spec_from_json, spec_to_json
 from bmwg.resources.kinds.frames.frames_continued import Recorded
+from bmwg.resources.kinds.frames.learning import LearningFrames
 from bmwg.resources.kinds.frames.measure import CellMeasurement
 
 CELL = Cell(path="switch", hosting=BAREMETAL, function="linux-bridge", network=NOTHING, frame_octets=64)
@@ -107,6 +110,19 @@ def test_learning_frames_go_again_before_a_switch_forgets(monkeypatch):
     assert [what for what, _ in tester.done] == ["learn", "run", "run", "learn", "run", "run"]
 
 
+@pytest.mark.parametrize(("since_s", "again"), [(8.4, False), (8.6, True)])
+def test_a_trial_has_to_end_before_a_switch_forgets(since_s, again):
+    """Nine tenths of its ageing time of 10 s, less the half second that the trial takes."""
+    tester, clock = Sender(), Clock()
+    policy = TrialPolicy(max_stall_ns=10**9, learning=Learning.DEPLOYMENT, learning_wait_s=0.0)
+    learning = LearningFrames(tester, policy, clock, MagicMock(ageing_s=10.0))
+    assert MESH.total_s == 0.5
+    learning.before(MESH)
+    clock.sleep(since_s)
+    assert learning.before(MESH) == ((clock.now_ns, clock.now_ns) if again else (None, None))
+    assert len(tester.done) == 1 + again
+
+
 def test_a_run_that_goes_on_tells_the_new_switch_what_the_old_one_knew(monkeypatch):
     tester = Sender()
     trials, switch = measuring(tester, recorded=[(TEACH, "learning", Sender().run(TEACH))])
@@ -117,10 +133,12 @@ def test_a_run_that_goes_on_tells_the_new_switch_what_the_old_one_knew(monkeypat
     assert tester.done == []
     trials.trial(ASK, "test")
     assert tester.done == [("run", TEACH), ("run", ASK)]
+    trials.trial(ASK, "test")
+    assert tester.done[2:] == [("run", ASK)]  # it was told once
     trials.forget()
     assert switch.forget.called
     trials.trial(ASK, "test")
-    assert tester.done[2:] == [("run", ASK)]
+    assert tester.done[3:] == [("run", ASK)]
 
 
 def test_the_journal_says_that_a_trial_was_unprepared():
