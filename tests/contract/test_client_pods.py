@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.http_support import SIZES, needs_http, row_with_ledger
+from tests.contract.http_support import SIZES, labelled, needs_http, row_with_ledger
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from tests.faults.support import ROOT, environment
 from tests.needs import needs_crun
@@ -152,11 +152,17 @@ def _second_breaks(real: Any) -> Any:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.contract.http_support import row_with_ledger
+from bmwg.drivers.nodes import process
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.client_pods import ClientPods
-with row_with_ledger(Path(sys.argv[1])) as (row, _), ClientPods(row).standing(2) as pods:
-    print(*(one.pod.pid for one in pods), flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
+from bmwg.drivers.workload.row import open_row
+folder, owner = Path(sys.argv[1]), f"killed-{os.getpid()}"
+kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+kept.before("owner", owner=owner)
+with process.owned(owner), open_row(folder, kept, owner, sizes_octets=[1000]) as row:
+    with ClientPods(row).standing(2) as pods:
+        print(row.place.token, *(one.pod.pid for one in pods), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -166,8 +172,10 @@ def test_what_a_killed_run_left_is_removed_by_its_ledger(tmp_path: Path) -> None
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    first, second = map(int, done.stdout.split())
+    token, first, second = done.stdout.split()[0], *map(int, done.stdout.split()[1:])
+    assert labelled(token) != []
     assert cleanup(tmp_path, index_dir=tmp_path / "index") == []
+    assert eventually(lambda: labelled(token) == []), labelled(token)
     assert eventually(lambda: not process.start_ticks(first) and not process.start_ticks(second))
     assert [path for path in Path(tmp_path, "pods").rglob("*") if path.is_file()] == []
 
