@@ -291,6 +291,11 @@ class TrialResult:
         return sum(stream.lost_frames for stream in self.streams)
 
     @property
+    def silent(self) -> bool:
+        """Whether frames of some direction were sent and not one of them came."""
+        return any(stream.sent_frames and not stream.received_frames for stream in self.loaded)
+
+    @property
     def loss_ratio(self) -> float:
         """Share of sent frames lost, 0..1, all directions together."""
         return self.lost_frames / self.sent_frames if self.sent_frames else 0.0

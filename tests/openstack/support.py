@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,15 @@ def password() -> str:
     found = template.find()
     assert isinstance(found, template.Template)
     return found.password
+
+
+def until(told: Callable[[], bool], within_s: float) -> bool:
+    end_s = time.monotonic() + within_s
+    while not told():
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def strays(word: str) -> list[str]:

@@ -6,25 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.openstack.support import needs_cloud, password, services, strays
+from tests.openstack.support import needs_cloud, password, services, strays, until
 
 from bmwg.drivers.undo.ledger import Ledger, cleanup
 
 pytestmark = needs_cloud
 _READY_S = 900.0  # on two cores with a load average of 30
-
-
-def until(told: Callable[[], bool], within_s: float) -> bool:
-    end_s = time.monotonic() + within_s
-    while not told():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.2)
-    return True
 
 
 def started(results: Path) -> tuple[subprocess.Popen[str], Path]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import PacketTester
-from tests.openstack.support import needs_cloud, password, strays
+from tests.openstack.support import needs_cloud, password, strays, until
 
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.ports import interfaces as hosting_interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.records import VM, Cell
@@ -76,6 +80,28 @@ def test_frames_go_through_both_ways_and_nothing_stays(bed: Bed) -> None:
     assert {place: [str(one) for one in drift(first[place], second[place])] for place in first} == {
         place: [] for place in first
     }
+
+
+def test_a_server_that_dies_is_a_fault_and_no_device_that_loses_all(bed: Bed) -> None:
+    """Its QEMU is killed; Nova says so within seconds, and until then no frame comes."""
+    before = interfaces(bed)
+    with path_driver(CELL, bed).deploy():
+        liveness = Liveness(bed)
+        assert liveness.fault(silent=True) is None
+        ((name, machine),) = bed.standing_machines.items()
+        server_id = machine._server.server_id  # type: ignore[attr-defined]
+        (emulator,) = [
+            pid
+            for pid, words in process.each("cmdline")
+            if b"qemu" in words[0] and any(server_id.encode() in word for word in words)
+        ]
+        os.kill(emulator, signal.SIGKILL)
+        assert until(lambda: liveness.fault(silent=True) is not None, WAIT_S)
+        told = liveness.fault(silent=True)
+        print(told)
+        assert told is not None
+        assert name in told or "interface" in told
+    assert interfaces(bed) == before
 
 
 def test_a_security_group_that_drops_frames_is_found_before_a_trial(
