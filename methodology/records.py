@@ -19,9 +19,7 @@ FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
-UNNAMED = (
-    FRAMES  # the kind of what says none: profiles, cells, rules, and lines from before there were others
-)
+UNNAMED = FRAMES  # the kind of what says none: profiles, cells, rules, lines from before there were others
 FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part

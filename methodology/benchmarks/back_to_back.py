@@ -2,7 +2,7 @@
 
 Each repetition is an independent TST009 search over burst lengths. A burst is a trial at the maximum rate
 that lasts as long as the burst; what follows it until the next one (at least 2 s, RFC9004-6.2-02) is the
-trial policy's, checked by `depletion_s`.
+trial policy's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ class BurstGoal:
     max_trials: int = 2
     threshold_frames: int | None = None
     throughput_fps: int | None = None
-    depletion_s: float = LEAST_DEPLETION_S
     max_repeats: int = 5
     short_limit: int = 2
 
@@ -73,11 +72,6 @@ class BurstGoal:
             )
         if self.repetitions < 1:
             raise ValueError(f"repetitions (RFC 9004 6.3): expected at least 1, found {self.repetitions}")
-        if self.depletion_s < LEAST_DEPLETION_S:
-            raise ValueError(
-                f"depletion_s (RFC 9004 6.2): expected at least {LEAST_DEPLETION_S:g},"
-                f" found {self.depletion_s}"
-            )
         if self.throughput_fps is not None and self.throughput_fps < 1:
             raise ValueError(f"throughput_fps (RFC 9004 5): expected at least 1, found {self.throughput_fps}")
         check_verification(self)

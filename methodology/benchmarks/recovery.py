@@ -159,19 +159,20 @@ class ResetTrial:
 def reset_trial(trial: JudgedTrial) -> ResetTrial:
     """Read an outage off a trial at a constant load; ValueError without times of losses.
 
-    Time stamps are those around the longest run of missing frames of the forward stream. Frames are those of
-    all directions, over the rate of one: half of them where both were sent.
+    Time stamps are those around the longest run of missing frames of the first stream. Frames are those of
+    all directions, over the rate of one: half of them where both were sent. The outage has ended where frames
+    came again in each of them.
     """
     result = trial.result
-    losses = _times(trial, result.streams[0])
-    longest = max(losses.longest, key=lambda run: run.frames, default=None)
+    losses = [_times(trial, stream) for stream in result.streams]
+    longest = max(losses[0].longest, key=lambda run: run.frames, default=None)
     return ResetTrial(
         seq=trial.seq,
         offered_fps=float(result.spec.load_fps),
         lost_frames=result.lost_frames // len(result.streams),
         last_before_ns=longest.before_ns if longest else None,
         first_after_ns=longest.after_ns if longest else None,
-        ended=all(run.after_ns is not None for run in losses.longest),
+        ended=all(run.after_ns is not None for times in losses for run in times.longest),
         within=_within(trial),
     )
 

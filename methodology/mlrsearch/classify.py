@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from bmwg.methodology.mlrsearch.goal import SearchGoal
 from bmwg.methodology.search.offer import Tried
@@ -130,22 +131,24 @@ def conditional_throughput_fps(outputs: Iterable[TrialOutput], load_fps: int, go
     """Return the conditional throughput (frames/s) of one load after RFC 9971 appendix B.
 
     It is the load times the forwarding ratio of the trial at which the good share of the duration is used up,
-    in the order of loss; time without any trial counts as lost entirely.
+    in the order of loss; time without any trial counts as lost entirely. Durations are the decimal numbers
+    that were asked for: what rounding leaves of them would stand for one trial more.
     """
     full = sorted(
         (output for output in outputs if output.duration_s >= goal.goal_final_trial_duration_s),
         key=lambda output: output.loss_ratio,
     )
-    whole = max(goal.goal_duration_sum_s, sum(output.effective_duration_s for output in full))
-    left = whole * (1.0 - goal.goal_exceed_ratio)
+    lengths = [Fraction(str(output.effective_duration_s)) for output in full]
+    whole = max(Fraction(str(goal.goal_duration_sum_s)), sum(lengths, Fraction()))
+    left = whole * (1 - Fraction(str(goal.goal_exceed_ratio)))
     ratio = 1.0
-    for position, output in enumerate(full):
-        if position and left <= 0.0:
+    for position, (output, length) in enumerate(zip(full, lengths, strict=True)):
+        if position and left <= 0:
             break
         ratio = output.loss_ratio
-        left -= output.effective_duration_s
+        left -= length
     else:
-        ratio = 1.0 if left > 0.0 else ratio
+        ratio = 1.0 if left > 0 else ratio
     return load_fps * (1.0 - ratio)
 
 

@@ -123,7 +123,6 @@ class TestBackToBack:
         ("change", "clause"),
         [
             ({"max_burst_s": 31.0}, "max_burst_s .RFC 9004 6.2"),
-            ({"depletion_s": 1.0}, "depletion_s .RFC 9004 6.2"),
             ({"repetitions": 0}, "repetitions .RFC 9004 6.3"),
             ({"step_frames": 0}, "step_frames .RFC 9004 6.2"),
             ({"throughput_fps": 0}, "throughput_fps .RFC 9004 5"),

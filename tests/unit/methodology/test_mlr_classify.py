@@ -144,6 +144,22 @@ def test_the_package_agrees_on_ten_thousand_random_loads():
             assert conditional_throughput_fps(made, LOAD, one) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("one", "good", "lossy"),
+    [
+        (goal(0.1, 0.3, 0.0, 0.0), 3, 0),
+        (goal(0.1, 1.5, 0.0, 0.5), 8, 8),
+        (goal(0.1, 2.0, 0.0, 0.5), 10, 1),
+        (goal(0.2, 1.0, 0.0, 0.2), 4, 1),
+    ],
+)
+def test_a_lower_bound_by_as_many_good_trials_as_needed_carries_what_these_did(one, good, lossy):
+    final_s = one.goal_final_trial_duration_s
+    made = outputs((good, final_s, 0.0), (lossy, final_s, 0.3))
+    assert sums(made, one).classify(one) is L
+    assert conditional_throughput_fps(made, LOAD, one) == LOAD
+
+
 def test_without_upper_bound_there_is_no_relevant_lower_bound():
     found = goal_result(outputs((1, 60, 0.0)), rfc2544_goal(), max_load_fps=LOAD)
     assert (found.regular, found.relevant_lower_bound_fps, found.effective_lower_fps) == (False, None, LOAD)

@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology.benchmarks import recovery
-from bmwg.methodology.records import Cell, OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import (
+    Cell,
+    Direction,
+    OutcomeType,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
 from bmwg.methodology.trial.frame_times import LossRun, LossTimes
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -72,6 +80,29 @@ def test_an_outage_that_outlasts_the_trial_has_no_length():
     assert outcome.type is OutcomeType.INVALID
     assert outcome.values == ()
     assert "no frame came any more in trials [7]" in outcome.reason
+
+
+def test_an_outage_that_outlasts_the_trial_in_one_direction_has_no_length():
+    spec = replace(ONE_LOAD, direction=Direction.BOTH)
+    forward, reverse = (
+        StreamCounts(
+            intended_frames=10_000,
+            sent_frames=10_000,
+            received_frames=10_000 - frames,
+            losses=LossTimes(
+                runs=1,
+                first_received_frames=10_000 - frames,
+                longest=(
+                    LossRun(first_frame=2_000, frames=frames, before_ns=199_900_000, after_ns=after_ns),
+                ),
+            ),
+        )
+        for frames, after_ns in ((1_500, 350_000_000), (8_000, None))
+    )
+    result = TrialResult(spec=spec, streams=(forward, reverse), wall_time_ns=1)
+    seen = recovery.reset_trial(JudgedTrial(seq=7, result=result, validity=Validity.VALID))
+    outcome = recovery.reset_outcome([seen], CELL, kind="link", outcome_id="r")
+    assert (outcome.type, outcome.values) == (OutcomeType.INVALID, ())
 
 
 @pytest.mark.parametrize(
