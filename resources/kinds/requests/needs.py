@@ -47,7 +47,9 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     if group[0].origin is not None and (lack := _no_cache(function, cache=group[0].cache)):
         return lack
     if isinstance(function, CrossedFunction):
-        if lack := _no_way(hosting, form, program=isinstance(function, CarriedByProgram)):
+        if lack := _not_one_alone(function, group[0]) or _no_way(
+            hosting, form, program=isinstance(function, CarriedByProgram)
+        ):
             return lack
         asked = [(row.proxy, {"nft": "nftables"})]
         if isinstance(function, CarriedByProgram) and (lack := _no_program(row, function)):
@@ -109,6 +111,17 @@ def _no_program(row: Row, function: CarriedByProgram) -> Missing | None:
         return None
     reason = f"no `{function.executable}` in PATH"
     return Missing(what=function.executable, reason=reason, mend=function.mend)
+
+
+def _not_one_alone(function: CrossedFunction, spec: RequestsSpec) -> Missing | None:
+    """Say that several of a function that is crossed, or one on a machine under stress, are not made."""
+    if spec.proxies == 1 and not spec.stress_cpus:
+        return None
+    return Missing(
+        what=f"{spec.proxies} of function {function.name} with {spec.stress_cpus} workers of stress",
+        reason="requests cross one, and its machine has no other load",
+        mend="proxies: [1] and stress_cpus: 0 in the profile",
+    )
 
 
 def _no_way(hosting: Hosting, form: str, *, program: bool) -> Missing | None:
