@@ -116,3 +116,12 @@ def test_what_requests_cross_is_one_on_a_machine_without_stress(
     lack = lacking(stage("openstack", monkeypatch), [one])
     assert lack is not None
     assert lack.what == found
+
+
+@pytest.mark.parametrize("changes", [{"stress_cpus": 12}, {"proxies": 2}])
+def test_a_start_is_that_of_one_instance_without_stress(monkeypatch, changes: dict[str, int]) -> None:
+    lack = lacking(
+        stage("openstack", monkeypatch), [made.spec("vm_para", workload=Workload.START, **changes)]
+    )
+    assert lack is not None
+    assert "of the start with" in lack.what
