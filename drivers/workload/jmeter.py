@@ -159,7 +159,8 @@ def told_of(everything: list[dict[str, str]], octets: int) -> dict[str, JsonValu
     """Return what samples come to, of one JMeter or of several, those that warmed up apart.
 
     JMeter's own count of octets has the headers in it; a sample whose body had the object's MD5 has the
-    object's octets.
+    object's octets. An answer with a status other than 2xx has not, and is in `non_2xx` alone; without an
+    answer there is no status.
     """
     warm_up = [row for row in everything if row["label"] == WARM_UP]
     rows = [row for row in everything if row["label"] not in (WARM_UP, BEGIN)]
@@ -168,12 +169,12 @@ def told_of(everything: list[dict[str, str]], octets: int) -> dict[str, JsonValu
         return {**_NOTHING, **warm}
     elapsed = sorted(int(row["elapsed"]) for row in rows)
     first = sorted(int(row["Latency"]) for row in rows)
-    good = sum(re.fullmatch(r"2\d\d", row["responseCode"]) is not None for row in rows)
-    right = sum(row["success"] == "true" for row in rows)
+    answers = [row for row in rows if not re.fullmatch(r"[013-9]\d\d", row["responseCode"])]
+    right = sum(row["success"] == "true" for row in answers)
     return {
         "requests": len(rows),
-        "failed": len(rows) - right,
-        "non_2xx": len(rows) - good,
+        "failed": len(answers) - right,
+        "non_2xx": len(rows) - len(answers),
         "body_octets": right * octets,
         "elapsed_ns": taken_ns(rows),
         "mean_request_ns": sum(elapsed) * NS_PER_MS // len(elapsed),

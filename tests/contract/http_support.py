@@ -97,7 +97,14 @@ def carry_forty_objects(row: Row, instance: Instance) -> None:
     address, port = instance.endpoint
     before = instance.sample()
     ran = row.client.call_within(
-        60.0, ab.run, proxy=f"{address}:{port}", url=row.url(200_000), requests=40, concurrency=4, within_s=50
+        60.0,
+        ab.run,
+        proxy=f"{address}:{port}",
+        url=row.url(200_000),
+        octets=200_000,
+        requests=40,
+        concurrency=4,
+        within_s=50,
     )
     after = instance.sample()
     assert (ran["requests"], ran["failed"], ran["non_2xx"], ran["fault"]) == (40, 0, 0, "")

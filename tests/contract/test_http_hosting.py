@@ -267,7 +267,12 @@ def test_a_server_that_stalls_ends_ab_in_bounded_time() -> None:
     server.start()
     try:
         found = ab.run(
-            proxy="", url=f"http://127.0.0.1:{server.port}/x", requests=2, concurrency=1, within_s=2.0
+            proxy="",
+            url=f"http://127.0.0.1:{server.port}/x",
+            octets=2,
+            requests=2,
+            concurrency=1,
+            within_s=2.0,
         )
         assert "did not end within 2 s" in found["fault"]
         assert found["process_ns"] < 20e9  # bounded: its limit is 2 s

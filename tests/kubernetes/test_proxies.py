@@ -70,6 +70,7 @@ def asked(row, endpoint, *, requests):
         ab.run,
         proxy=":".join(map(str, endpoint)) if endpoint else "",
         url=row.url(1000),
+        octets=1000,
         requests=requests,
         concurrency=4,
         within_s=50,

@@ -54,6 +54,7 @@ DIRECT = "none"  # the function that is none: clients and origin alone
 HTTP_1 = "h1"  # HTTP/1.1, as a profile names it
 INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
 _CONNECTIONS = ("connections_per_second", "https_connections_per_second")
+_HELD = ("concurrent_connections", "https_concurrent_connections")
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
 FORMAT = "http_profile/1.0"
@@ -205,6 +206,7 @@ def _not_installed(
 def _wrong_together(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield what each is right by itself, and nothing together."""
     yield from _mixes_that_make_no_cell(data)
+    yield from _loads_of_another_test(data)
     for number, experiment in enumerate(data["experiments"]):
         told = experiment["workload"] == Workload.ORIGIN_FAILURE, experiment["id"] == ORIGIN_FAILURE
         if len({*told, "origin" in experiment}) > 1:
@@ -214,6 +216,18 @@ def _wrong_together(data: Mapping[str, Any]) -> Iterator[Problem]:
                 found=f"workload {experiment['workload']}, id {experiment['id']},"
                 f" {'with' if 'origin' in experiment else 'without'} settings",
             )
+
+
+def _loads_of_another_test(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield each load whose figure would have the name and the unit of another one."""
+    for number, experiment in enumerate(data["experiments"]):
+        rate, name = experiment.get("rate", {}), experiment["id"]
+        holds, each = rate.get("holds", False), rate.get("requests_per_connection", 1)
+        one = ", requests_per_connection 1" if name in _CONNECTIONS else ""  # rfc9411-7.2.3.2
+        if holds != (name in _HELD) or (one and each != 1):
+            expected = f"for {name}: holds {name in _HELD}{one}"
+            found = f"holds {holds}, requests_per_connection {each}"
+            yield Problem(location=("experiments", number), expected=expected, found=found)
 
 
 def _mixes_that_make_no_cell(data: Mapping[str, Any]) -> Iterator[Problem]:

@@ -153,8 +153,9 @@ class RequestsResult:
     `elapsed_ns`, 1: one CPU (None: the client's own start would stand in it, and an idle guest uses CPU time
     too); `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing. `failed` of an open loop holds late
-    requests too. `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in
-    none of the other numbers but `hits` and `proxied`. `unsent_requests` were due and not offered as asked by
+    requests too; of a closed loop no request is both in it and in `non_2xx`, answers with another status.
+    `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in none of the
+    other numbers but `hits` and `proxied`. `unsent_requests` were due and not offered as asked by
     the generator's own fault. `generator` holds what it counted by itself, errors by their names, where it is
     TRex. `shares` are the requests that each proxy behind one address counted, in the order of the
     deployment's instances (None: clients ask each by its own). `sustain` is what the sustain phase of

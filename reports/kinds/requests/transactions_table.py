@@ -130,7 +130,7 @@ def _at_half(run: Run, one: Answered) -> list[str]:
     told = {name.removeprefix(f"{HALF}."): number for name, number in one.values.items()}
     return [
         *_cell(run, one),
-        f"{told['load']} requests/s",
+        f"{told['load']} {_unit(one, f'{HALF}.load')}",
         *(
             " / ".join(nanoseconds(told[f"{event}.{name}"]) for name in names if f"{event}.{name}" in told)
             or NONE
@@ -140,10 +140,14 @@ def _at_half(run: Run, one: Answered) -> list[str]:
     ]
 
 
+def _unit(one: Answered, name: str) -> str:
+    return next((value.unit for value in one.outcome.values if value.metric.endswith(f".{name}")), "")
+
+
 def _row(run: Run, one: Answered, bare: Answered | None) -> list[str]:
     trial = at_rate(run, one)
     phase = trial.sustain if trial is not None else None
-    unit = next((value.unit for value in one.outcome.values if value.metric.endswith(f".{MET}")), "")
+    unit = _unit(one, MET)
     met, unmet = one.values.get(MET), one.values.get(UNMET)
     return [
         *_cell(run, one),

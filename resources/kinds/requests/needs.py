@@ -41,13 +41,17 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         return probed
     if lack := _other_ip(hosting, form, group[0]):
         return lack
+    if group[0].workload is Workload.START and (lack := _not_one_alone("the start", group[0])):
+        return lack
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
     if group[0].origin is not None and (lack := _no_cache(function, cache=group[0].cache)):
         return lack
     if isinstance(function, CrossedFunction):
-        if lack := _no_way(hosting, form, program=isinstance(function, CarriedByProgram)):
+        if lack := _not_one_alone(f"function {function.name}", group[0]) or _no_way(
+            hosting, form, program=isinstance(function, CarriedByProgram)
+        ):
             return lack
         asked = [(row.proxy, {"nft": "nftables"})]
         if isinstance(function, CarriedByProgram) and (lack := _no_program(row, function)):
@@ -109,6 +113,17 @@ def _no_program(row: Row, function: CarriedByProgram) -> Missing | None:
         return None
     reason = f"no `{function.executable}` in PATH"
     return Missing(what=function.executable, reason=reason, mend=function.mend)
+
+
+def _not_one_alone(of: str, spec: RequestsSpec) -> Missing | None:
+    """Say that several of what is measured by itself are not made, nor stress beside it."""
+    if spec.proxies == 1 and not spec.stress_cpus:
+        return None
+    return Missing(
+        what=f"{spec.proxies} of {of} with {spec.stress_cpus} workers of stress",
+        reason="there is one of it, and its machine has no other load",
+        mend="proxies: [1] and stress_cpus: 0 in the profile",
+    )
 
 
 def _no_way(hosting: Hosting, form: str, *, program: bool) -> Missing | None:

@@ -142,13 +142,16 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
 
     def load(self, planned: Planned[RequestsSpec]) -> str:
         """Say how many requests, and how often, or what is searched; their time is not known before."""
-        if planned.spec.workload is Workload.TRANSACTIONS:
+        if planned.spec.search is not None:
             wanted = goal(planned.spec)
             return f"a search from {wanted.min_load_fps} to {wanted.max_load_fps} {wanted.offer.unit}"
         if (origin := planned.spec.origin) is not None:
             failure = f"the origin fails ({origin.fails}) for {origin.fail_s:g} s"
             return f"{origin.asked_requests} requests, {failure}, {planned.asked.wanted} repetitions"
-        return f"{planned.spec.asked_requests} requests, {planned.asked.wanted} repetitions"
+        what = "the start of one instance"
+        if planned.spec.workload is not Workload.START:
+            what = f"{planned.spec.asked_requests} requests"
+        return f"{what}, {planned.asked.wanted} repetitions"
 
     def whole(self, planned: Collection[Planned[RequestsSpec]]) -> str:
         """Say why nobody knows how long all of them take."""

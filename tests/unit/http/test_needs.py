@@ -98,3 +98,30 @@ def test_only_a_function_with_a_cache_answers_for_an_origin_that_fails(
     if found is not None:
         assert function in found.what
         assert why in found.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"stress_cpus": 12}, "1 of function firewall-10 with 12 workers of stress"),
+        ({"proxies": 2}, "2 of function firewall-10 with 0 workers of stress"),
+        ({}, "a way through hosting form vm_para"),  # the next thing that is asked
+    ],
+)
+def test_what_requests_cross_is_one_on_a_machine_without_stress(
+    monkeypatch, changes: dict[str, int], found: str
+) -> None:
+    """Its cell would say several, or a load, that never were."""
+    one = made.spec("vm_para", workload=Workload.TRANSACTIONS, function="firewall-10", **changes)
+    lack = lacking(stage("openstack", monkeypatch), [one])
+    assert lack is not None
+    assert lack.what == found
+
+
+@pytest.mark.parametrize("changes", [{"stress_cpus": 12}, {"proxies": 2}])
+def test_a_start_is_that_of_one_instance_without_stress(monkeypatch, changes: dict[str, int]) -> None:
+    lack = lacking(
+        stage("openstack", monkeypatch), [made.spec("vm_para", workload=Workload.START, **changes)]
+    )
+    assert lack is not None
+    assert "of the start with" in lack.what

@@ -23,6 +23,7 @@ from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError
 from bmwg.resources.kinds.requests import bench as bench_module
 from bmwg.resources.kinds.requests.bench import RequestsBench
+from bmwg.resources.kinds.requests.room import REQUESTS as ROOM
 
 SETTINGS = {
     "min_rps": 10,
@@ -212,3 +213,11 @@ def test_a_proxy_that_misleads_has_no_wrong_number(name: str, name_of: str) -> N
     assert found.wrong <= UNSEEN.get((name_of, name), 2)
     if name in ("steady", "soft knee", "late in an overload", "half the rate in its first 2 s"):
         assert found.plain == 200
+
+
+def test_a_plan_says_between_which_rates_is_searched_and_not_what_no_trial_asks_for() -> None:
+    (searched, *_) = [one for one in profile.load("quick").plan() if one.spec.search is not None]
+    assert searched.spec.workload is Workload.OPEN_LOOP
+    assert ROOM.load(searched) == "a search from 5 to 2000 requests/s"
+    (started, *_) = [one for one in profile.load("quick").plan() if one.spec.workload is Workload.START]
+    assert ROOM.load(started) == "the start of one instance, 3 repetitions"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.tls import SETS
@@ -96,3 +99,26 @@ def test_a_workload_that_there_is_none_of_is_refused_with_those_that_there_are()
     data = profile.load("quick").data
     first = {**data["experiments"][0], "workload": "siege"}
     assert "workload: expected ab, jmeter, " in profile.PROFILES.wrong({**data, "experiments": [first]})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"),
+    [
+        ("connections_per_second", {"requests_per_connection": 10}, "requests_per_connection 1"),
+        ("https_connections_per_second", {"holds": True}, "holds False"),
+        ("concurrent_connections", {"holds": False}, "holds True"),
+        ("http_throughput", {"holds": True}, "holds False"),
+    ],
+)
+def test_a_load_whose_figure_had_the_name_of_another_is_refused(
+    tmp_path: Path, name: str, changes: dict[str, Any], expected: str
+) -> None:
+    """Ten transactions a connection would be told as ten times the connections/s that there were."""
+    data = profile.load("rfc9411-quick").data
+    (first, *_) = [one for one in data["experiments"] if one["id"] == name]
+    changed = {**first, "rate": {**first["rate"], **changes}}
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({**data, "experiments": [changed]}))
+    with pytest.raises(ConfigError, match=r"^HPROF-02 ") as caught:
+        profile.load(str(file))
+    assert expected in str(caught.value)

@@ -117,6 +117,16 @@ def test_times_that_there_are_not_have_their_reason(tmp_path: Path, limit: int) 
     assert offered.startswith(f"none: {why}")
 
 
+def test_half_of_held_connections_has_their_unit(tmp_path: Path) -> None:
+    (first, *_) = [one for one in USED.data["experiments"] if one["id"] == "concurrent_connections"]
+    timed = {**first, "rate": {**first["rate"], "latency_s": 4}}
+    used = profile.PROFILES.of({**USED.data, "experiments": [timed]})
+    grids = shown(tmp_path, used, used.plan()[0], 2000)
+    (half,) = [grid for grid in grids if "offered" in [str(cell) for cell in grid.head]]
+    ((*_, offered),) = [[str(cell) for cell in row][:5] for row in half.rows]
+    assert offered.endswith(" connections")
+
+
 def shown(tmp_path: Path, used: Any, of: Any, limit: int) -> list[Grid]:
     """Return the tables of a run with one cell, whose function carries `limit`."""
     with RunStore.create(tmp_path, "r", cells.header(used, [of])) as store:
