@@ -94,8 +94,10 @@ def _of_axes(cell: Cell, described: Mapping[str, Any]) -> Iterator[Shortfall]:
     told[neighbours.AXIS] = _named(beside, "name") or neighbours.ALONE
     wanted[neighbours.AXIS] = neighbours.of(cell)
     for name in sorted(told.keys() | wanted.keys()):
-        if told.get(name) != wanted.get(name) and not is_hidden(told.get(name)):
-            yield name, str(wanted.get(name, NOTHING)), str(told.get(name, NOTHING))
+        found = told.get(name, NOTHING)
+        hidden = any(map(is_hidden, found if isinstance(found, list) else (found,)))
+        if found != wanted.get(name, NOTHING) and not hidden:
+            yield name, str(wanted.get(name, NOTHING)), str(found)
 
 
 def _beside(cell: Cell, told: Any) -> Iterator[Shortfall]:

@@ -18,7 +18,8 @@ from bmwg.methodology.records import Cell
 from bmwg.reports.verify.places import ran_where_asked
 from bmwg.reports.verify.verify import verify_folder
 
-MEMORY = "pods.memory"
+MEMORY, SETTING = "pods.memory", "networks.bridge.options.names"
+HIDDEN = "redacted-named-" + "0" * 32
 LINE = {
     "path": "pvp",
     "hosting": "pod",
@@ -75,7 +76,7 @@ def shortfalls(cell: Cell, described: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("told", "wrong"),
-    [("cpu-on-dut", 0), ("memory-on-dut", 1), ("sealed-" + "0" * 64, 0), (None, 1)],
+    [("cpu-on-dut", 0), ("memory-on-dut", 1), (HIDDEN, 0), (None, 1)],
 )
 def test_the_neighbour_of_frames_is_the_one_that_the_cell_names(told: str | None, wrong: int) -> None:
     cell = Cell(
@@ -87,6 +88,21 @@ def test_the_neighbour_of_frames_is_the_one_that_the_cell_names(told: str | None
         axes=((neighbours.AXIS, "cpu-on-dut"),),
     )
     assert len(shortfalls(cell, {"neighbour": {"name": told}} if told else {})) == wrong
+
+
+@pytest.mark.parametrize(
+    ("told", "wrong"), [(["a", "b"], 0), (["a", HIDDEN], 0), (HIDDEN, 0), (["a", "c"], 1)]
+)
+def test_a_setting_with_a_hidden_text_is_not_compared(told: object, wrong: int) -> None:
+    cell = Cell(
+        path="pvp",
+        hosting="pod",
+        function="kernel-l3",
+        network="bridge",
+        frame_octets=64,
+        axes=((SETTING, '["a", "b"]'),),
+    )
+    assert len(shortfalls(cell, {"settings": {SETTING: told}})) == wrong
 
 
 def test_pods_in_guests_were_reached_by_the_nic_that_the_cell_names() -> None:
