@@ -13,6 +13,7 @@ from bmwg.methodology.errors import ConfigError
 VIRTUAL = "veth"  # what it is where the file names none: virtual Ethernet, without a rate
 ETHERNET = "ethernet"
 _KEY = "medium"
+_BOTH = 2  # ports of the tester
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,17 @@ def with_medium(testbed: Testbed) -> Testbed:
     """Return a testbed that names its medium, read from the ports of this machine that cables join.
 
     Those of hosts are held against it once their link is seen (`require_rate`). What lies between two ports
-    only a person knows, so a rate that the file names stays; above that of a port it is refused. Call it
-    before the ports are borrowed. Raises ConfigError PORT-05.
+    only a person knows, so a rate that the file names stays; above that of a port it is refused, and where
+    both ports are sockets any. Call it before the ports are borrowed. Raises ConfigError PORT-05.
     """
+    stated = medium_of(testbed).line_rate_bps
+    if stated is not None and len(testbed.socket_ports) == _BOTH:
+        raise ConfigError(
+            "PORT-05",
+            f"testbed file {testbed.file}: medium.line_rate_bps; nothing was started",
+            expected=f"no rate: both ports of the tester are {VHOST_USER} sockets, which have none",
+            found=str(stated),
+        )
     hosts = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
     if testbed.tester.host is not None:
         hosts.add(TESTER)
@@ -56,12 +65,11 @@ def with_medium(testbed: Testbed) -> Testbed:
         for end in (link.a, link.b)
         if end.node not in hosts
     ]
-    if not ends or (_KEY in testbed.data and medium_of(testbed).line_rate_bps is None):
+    if not ends or (_KEY in testbed.data and stated is None):
         return testbed
     rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
     told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())
     least = min((rate for rate in rates.values() if rate is not None), default=None)
-    stated = medium_of(testbed).line_rate_bps
     if stated is None and (None in rates.values() or len(set(rates.values())) != 1):
         raise ConfigError(
             "PORT-05",

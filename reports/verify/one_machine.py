@@ -35,10 +35,13 @@ _TESTER, _TESTER_HOST = "tester", "tester/host"  # places of records: the tester
 
 @rule("VER-72", "", "the records of a run are of one machine, started once", exit_code=2)
 def one_machine(evidence: Evidence) -> Iterator[Shortfall]:
-    """Kernel, CPUs and memory are the same before and after; nodes on the machine have its kernel."""
+    """Kernel, CPUs and memory are the same before and after; nodes on the machine have its kernel.
+
+    A break excuses nothing: a run goes on only where the machine is what it was (RES-04).
+    """
     run, platform = evidence.run, evidence.platform
-    if run is None or platform is None or run.get("interruptions"):
-        return  # a machine may have been started again in a break, which is asked about
+    if run is None or platform is None:
+        return
     for change in _unseen(platform):
         if change.path.startswith(_OF_A_BOOT):
             yield f"platform.json: base: after: {change.path}", change.before, change.after

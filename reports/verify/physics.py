@@ -44,6 +44,7 @@ ENDS = {  # of each stream
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
 _NAMED = 6  # entries that a question names of more
 _CLOCKS_APART_S = 5.0  # choice: between a reading and the stamp of a line, on a busy machine
+_PORTS = 2  # of the tester
 _ROUND = 3  # choice: trials of a short run that may have lasted whole microseconds by chance
 _INTERFACES = (
     "xdp",
@@ -141,7 +142,9 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
 
 @rule("VER-33", "", "the medium is the one of the testbed and of the record", exit_code=2)
 def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
-    """Kind and rate in the header are the testbed's; a port that the record calls virtual has no rate."""
+    """Kind and rate in the header are the testbed's; a port that the record calls virtual, or that is a
+    socket, has no rate.
+    """
     run = evidence.run
     if run is None or not evidence.of_frames:
         return
@@ -157,6 +160,8 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     rate = medium["line_rate_bps"]
     if rate is None:
         return
+    if _sockets(run["testbed"]) == _PORTS:
+        yield "run.json: medium: line_rate_bps", "none: both ports of the tester are sockets", f"{rate} bit/s"
     for port, facts in recorded_ports(evidence):
         kind, speed = below(facts, "kind", "value"), below(facts, "speed_mbps", "value")
         if kind == "veth":
@@ -167,9 +172,13 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
 
 def _undeclared(testbed: Mapping[str, Any]) -> str:
     """Return the medium's kind where the testbed file names none: what joins the tester's two ports."""
-    links = testbed.get("links")
-    kinds = [link.get("kind") for link in links if isinstance(link, dict)] if isinstance(links, list) else []
-    return ("veth", "veth and vhost-user", "vhost-user")[min(2, kinds.count("vhost-user"))]
+    return ("veth", "veth and vhost-user", "vhost-user")[_sockets(testbed)]
+
+
+def _sockets(testbed: Mapping[str, Any]) -> int:
+    """Return how many of the tester's two ports are at vhost-user sockets."""
+    kinds = [link.get("kind") for link in _entries(testbed.get("links")) if isinstance(link, dict)]
+    return min(_PORTS, kinds.count("vhost-user"))
 
 
 def recorded_ports(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, Any]]]:

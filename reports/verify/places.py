@@ -1,6 +1,6 @@
 """Where executions ran, and that none stands twice: an answer is of the path that its trials went over.
 
-A deployment's description tells path, hosting, function, network option and chain as its drivers realized
+A deployment's description tells path, hosting, function, network option and axes as its drivers realized
 them; the cell tells what was asked for. Results of real traffic that hold latency and gaps in ns are never
 equal (docs/adr/0288).
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.cells import neighbours, parallel
-from bmwg.methodology.records import NOTHING, Cell, TrialResult
+from bmwg.methodology.cells import axes, neighbours, parallel, vnics
+from bmwg.methodology.record.facts import below
+from bmwg.methodology.record.seals import is_hidden
+from bmwg.methodology.records import FRAMES, NOTHING, Cell, TrialResult
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule
 from bmwg.reports.store.canonical import sha256_of
@@ -22,7 +24,7 @@ _AROUND = "wall_ns"  # time around a result of other loads than frames
 _PAUSE_NS = 10_000  # choice: shorter ones are what a clock tells in few steps
 
 
-@rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and chain")
+@rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and axes")
 def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
     """What drivers tell of a deployment is what the cells ask for whose trials ran there.
 
@@ -71,6 +73,31 @@ def _differs(cell: Cell, described: Mapping[str, Any], options: frozenset[str]) 
         if ">".join(names) != expected:
             yield _CHAIN, expected, ">".join(names)
     yield from _beside(cell, described.get(parallel.AXIS))
+    yield from _of_axes(cell, described)
+
+
+def _of_axes(cell: Cell, described: Mapping[str, Any]) -> Iterator[Shortfall]:
+    """Hold what a cell varies against what stood: a guest's NIC, and of frames settings and neighbour.
+
+    A deployment of frames always tells of these two where its cell has them.
+    """
+    machines = described.get("machines")
+    for machine in machines.values() if isinstance(machines, Mapping) else ():
+        vnic, asked = below(machine, "vnic", "kind"), dict(cell.axes).get(vnics.AXIS)
+        if asked is not None and isinstance(vnic, str) and vnic != asked:
+            yield vnics.AXIS, str(asked), vnic
+    if cell.kind != FRAMES:
+        return
+    settings, beside = described.get("settings"), described.get(neighbours.AXIS)
+    told: dict[str, Any] = dict(settings) if isinstance(settings, Mapping) else {}
+    wanted: dict[str, Any] = {".".join(place): value for place, value in axes.settings(cell.axes).items()}
+    told[neighbours.AXIS] = _named(beside, "name") or neighbours.ALONE
+    wanted[neighbours.AXIS] = neighbours.of(cell)
+    for name in sorted(told.keys() | wanted.keys()):
+        found = told.get(name, NOTHING)
+        hidden = any(map(is_hidden, found if isinstance(found, list) else (found,)))
+        if found != wanted.get(name, NOTHING) and not hidden:
+            yield name, str(wanted.get(name, NOTHING)), str(found)
 
 
 def _beside(cell: Cell, told: Any) -> Iterator[Shortfall]:

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from bmwg.drivers.testbed.file import embedded_file, load_testbed
-from bmwg.drivers.testbed.medium import Medium, medium_of
+from bmwg.drivers.testbed.medium import Medium, medium_of, with_medium
 from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.methodology.errors import ConfigError
 
@@ -33,6 +33,15 @@ def _sockets(data):
     data["links"][0] = {"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"}
     data["links"][1] = {"a": "dut1/vhost1", "b": "tester/p1", "kind": "vhost-user"}
     data["tester"]["io"] = "virtio_user"
+
+
+def test_a_rate_of_sockets_is_refused_before_a_run(tmp_path):
+    def rated(data):
+        _sockets(data)
+        data["medium"] = {"kind": "ethernet", "line_rate_bps": 10**10}
+
+    with pytest.raises(ConfigError, match="PORT-05"):
+        with_medium(load_testbed(changed(tmp_path, rated)))
 
 
 def test_ports_at_vhost_user_sockets(tmp_path):

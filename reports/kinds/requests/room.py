@@ -6,7 +6,7 @@ from functools import partial
 
 from bmwg.methodology.kinds.requests.records import KIND
 from bmwg.reports.kinds.repeated.answers import has_answers
-from bmwg.reports.kinds.requests import physics
+from bmwg.reports.kinds.requests import physics, stood
 from bmwg.reports.kinds.requests.answers import at_their_loads
 from bmwg.reports.kinds.requests.beside_alone import marks
 from bmwg.reports.kinds.requests.charts import http_plots
@@ -20,7 +20,7 @@ REQUESTS = Room(
     section=http_section,
     summary=http_summary,
     plots=lambda run: (*http_plots(run), *sustain_plots(run)),
-    rules=physics.RULES,
+    rules=(*physics.RULES, *stood.RULES),
     questions=physics.PHYSICS.questions,
     marks=marks,
     loads=at_their_loads,

@@ -143,6 +143,8 @@ class Deployment:
         self.start_ns: list[int] = []
         self._proxies = proxies
         self._deadline_s = deadline_s
+        self._cache = cache
+        self._stress_cpus = 0
         self._stress: AgentsProgram | None = None
         self._origin: AgentsProgram | None = None
         self._failing: FailingOrigin | None = None
@@ -236,6 +238,7 @@ class Deployment:
             folder = f"/run/bmwg-stress-{self.row.place.token}"
             self._stress = AgentsProgram(self.row.proxy, program, folder)
             stack.callback(self._stress.stop)
+            self._stress_cpus = cpus
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: instances, server, load."""
@@ -321,6 +324,9 @@ class Deployment:
             "hosting": dict(self.hosting.describe()),
             "instances": [dict(instance.describe()) for instance in self.instances],
             **({"group": dict(self._group.describe())} if self._group else {}),
+            "function": {"name": self._function.name},
+            "cache": self._cache,
+            "stress_cpus": self._stress_cpus,
             "start_ns": list(self.start_ns),
             "program": {
                 "name": self.program.name,

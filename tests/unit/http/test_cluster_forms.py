@@ -195,7 +195,10 @@ def test_clients_ask_the_address_before_the_instances_once_each_of_them_serves()
         assert len(deployment.endpoints) == 3
         assert [one.address for one in measure.served(deployment)] == ["198.18.23.9"]
         assert deployment.usage() == (7, 9)
-        assert deployment.describe()["group"] == {"kind": "ClusterIP"}
+        told = deployment.describe()
+        assert told["group"] == {"kind": "ClusterIP"}
+        named = {name: told[name] for name in ("function", "cache", "stress_cpus")}
+        assert named == {"function": {"name": "squid"}, "cache": True, "stress_cpus": 0}
         assert deployment.fault() is None
         assert hosting.stood is not None
         hosting.stood.said = "p-1: the pod is gone"

@@ -93,6 +93,11 @@ def another_kernel_before(files: Files) -> None:
         fields["memory"]["total_octets"]["value"] += 2**30
 
 
+def half_of_another_machine(files: Files) -> None:
+    """Have a run go on, after its break, on a machine with another CPU."""
+    files.platform["base"]["after"]["fields"]["cpu"]["model"]["value"] = "Fast CPU"
+
+
 def option_redefined(files: Files) -> None:
     """Call an option what it was not, in the testbed and in what attachments were asked for."""
     option, wrong = files.chance.choice([("bridge", "macvlan"), ("ptp", "ipvlan"), ("bridge", "vlan")])
@@ -267,6 +272,7 @@ REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     doctor_untold: ("packets", "VER-70"),
     losses_behind_the_pod: ("packets", "VER-71"),
     another_kernel_before: ("packets", "VER-72"),
+    half_of_another_machine: ("resumed", "VER-72"),
     option_redefined: ("turns", "VER-73"),
     option_called_another: ("turns", "VER-73"),
     neighbours_reason: ("turns", "VER-74"),

@@ -13,9 +13,12 @@ LINKS = [
 BOTH = "veth and vhost-user"
 
 
-def findings(kind, links):
+def findings(kind, links, rate_bps=None):
     testbed = {"links": links, "tester": {"driver": "embedded", "io": "virtio_user", "ports": []}}
-    run = {"medium": {"kind": kind, "line_rate_bps": None}, "testbed": testbed, "simulated": False}
+    medium = {"kind": kind, "line_rate_bps": rate_bps}
+    if rate_bps is not None:
+        testbed["medium"] = medium
+    run = {"medium": medium, "testbed": testbed, "simulated": False}
     evidence = SimpleNamespace(run=run, of_frames=True, platform={})
     assert has_interfaces(evidence)  # counts of each port have to be there
     return list(medium_of_testbed.check(evidence))
@@ -34,3 +37,8 @@ def test_the_medium_is_that_of_the_links(kind, links):
 )
 def test_another_name_is_a_finding(kind, links):
     assert len(findings(kind, links)) == 1
+
+
+@pytest.mark.parametrize(("links", "wrong"), [(LINKS, 1), (LINKS[:1], 0)])  # the other port may be a NIC
+def test_sockets_have_no_rate_whatever_the_testbed_declares(links, wrong):
+    assert len(findings("ethernet", links, 10**9)) == wrong
