@@ -29,7 +29,7 @@ from bmwg.methodology.record.booted import Booted
 
 _STEP_S = 0.05
 _ANSWER_S = 0.2
-_KNOCK_S = 1.0  # choice: a translated machine answers within it; a SYN that it missed is not waited for
+KNOCK_S = 1.0  # choice: a translated machine answers within it; a SYN that it missed is not waited for
 # state, descriptor, source address and port, destination address and port, as QEMU 7.2 prints them
 _CONNECTED = re.compile(r"TCP\[ESTABLISHED\]\s+\d+\s+\S+\s+\d+\s+\S+\s+(\d+)\s")
 
@@ -208,7 +208,7 @@ def await_redirected(*, name: str, address: str, port: int, within_s: float) -> 
     end_s = time.monotonic() + within_s
     while time.monotonic() < end_s:
         with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=_ANSWER_S):
-            late_s = min(end_s, time.monotonic() + _KNOCK_S)
+            late_s = min(end_s, time.monotonic() + KNOCK_S)
             while time.monotonic() < late_s:
                 if established(_user_network(name), port):
                     return True

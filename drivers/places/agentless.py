@@ -36,7 +36,10 @@ PORTS = {"netperf": 12865, "iperf3": 5201, "sockperf": 11111}  # what takes a co
 ADDRESS, NETMASK, GATEWAY = "198.18.0.3", "255.255.255.0", "198.18.0.2"
 _STEP_S = 2.0
 _ENDS = "the asking node sees its first server listen"
-_REDIRECTED_ENDS = "QEMU has a connection with its first server"
+# what QEMU asks for before the machine has booted comes to nothing (`unikernel.await_redirected`)
+_REDIRECTED_ENDS = (
+    f"QEMU has a connection with its first server, tried each {unikernel.KNOCK_S:g} s: so much later at most"
+)
 _CALL_S = 60.0
 
 

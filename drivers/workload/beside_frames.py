@@ -66,27 +66,29 @@ class BesideFrames(OfferedFrames):
         """Find by trials what gets through, aim at half of it, and return the whole; 0 where nothing does."""
         carried, fps = 0, _FIRST_FPS
         while fps <= _MOST_FPS:
-            offered, received = self._tried(fps)
+            offered, received, took_s = self._tried(fps)
             if received < (1 - _LOST_RATIO) * offered:
                 self.sender_limited = False
                 break
             if self.sender_limited:
-                carried = max(carried, int(offered / _TRY_S))
+                carried = max(carried, int(offered / took_s))
                 break
             carried, fps = fps, 2 * fps
         self.aim(carried // 2)
         time.sleep(ON_ITS_WAY_S)
         return carried
 
-    def _tried(self, fps: int) -> tuple[int, int]:
+    def _tried(self, fps: int) -> tuple[int, int, float]:
+        """Return what was offered, what of it came, and the seconds that it took: a sleep may last longer."""
         self.aim(fps)
         began_ns = time.monotonic_ns()
         time.sleep(_TRY_S)
         until_ns = time.monotonic_ns()
         time.sleep(ON_ITS_WAY_S)
         offered, received = self.between(began_ns, until_ns)
-        self.sender_limited = offered < _FULL_RATIO * fps * _TRY_S or fps == _MOST_FPS
-        return offered, received
+        took_s = (until_ns - began_ns) / 1e9
+        self.sender_limited = offered < _FULL_RATIO * fps * took_s or fps == _MOST_FPS
+        return offered, received, took_s
 
     def _frame(self, number: int) -> bytes:
         """Make a frame by another's example: only its number differs."""

@@ -37,7 +37,7 @@ class Tried(Generic[R]):
 class Repetitions:
     """How many valid repetitions are wanted, and how many make an answer once `limit_s` is over.
 
-    More than `max_invalid` invalid ones end it.
+    Without a limit all that are wanted make one. More than `max_invalid` invalid ones end it.
     """
 
     wanted: int
@@ -51,6 +51,11 @@ class Repetitions:
             raise ValueError(f"least: expected 1 to {self.wanted}, found {self.least}")
         if self.max_invalid < 0:
             raise ValueError(f"max_invalid: expected 0 or more, found {self.max_invalid}")
+
+    @property
+    def needed(self) -> int:
+        """How many valid ones make an answer: fewer than are wanted only where a time may have ended it."""
+        return self.wanted if math.isinf(self.limit_s) else self.least
 
     def ended(self, tried: Sequence[Tried[R]], took_s: float) -> bool:
         """Whether no further repetition is to be run, after so long."""
@@ -88,10 +93,11 @@ def repeated(
 
 
 def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
-    """Return what repetitions answer: MEASURED needs the least number of valid ones, and few invalid ones.
+    """Return what repetitions answer: MEASURED needs as many valid ones as are needed, and few invalid ones.
 
-    What more invalid ones ended than are allowed is no answer of those that were left: nobody knows what the
-    others would have said. Fewer than wanted are remarked.
+    What more invalid ones ended than are allowed is no answer of those that were left, nor what a deployment
+    ended that broke or could not be made anew: nobody knows what the others would have said. Fewer than
+    wanted, where a limit of time ended them, are remarked.
     """
     valid = tuple(one for one in tried if not one.problems)
     trials = tuple(one.seq for one in tried)
@@ -99,8 +105,9 @@ def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
     aside = len(invalid)
     why = "; ".join(dict.fromkeys(problem for one in tried for problem in one.problems))
     reason = ""
-    if len(valid) < asked.least:
-        reason = f"{len(valid)} of {asked.least} repetitions are valid: {why or 'none was run'}"
+    if len(valid) < asked.needed:
+        why = why or ("no further one was run" if valid else "none was run")
+        reason = f"{len(valid)} of {asked.needed} repetitions are valid: {why}"
     elif aside > asked.max_invalid:
         reason = f"{aside} of {len(tried)} repetitions were invalid, more than {asked.max_invalid}: {why}"
     if reason:

@@ -11,8 +11,6 @@ from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload import beside_frames
 from bmwg.drivers.workload.beside_frames import BesideFrames, HalfLoad
 
-TRY_S = beside_frames._TRY_S
-
 
 def port(number: int) -> TesterPort:
     return TesterPort(
@@ -23,18 +21,22 @@ def port(number: int) -> TesterPort:
 
 @pytest.fixture
 def frames(monkeypatch):
-    monkeypatch.setattr(beside_frames, "_TRY_S", 0.0)
-    monkeypatch.setattr(beside_frames, "ON_ITS_WAY_S", 0.0)
     made = BesideFrames((port(0), port(1)), frame_octets=64, routers=1)
 
-    def like(*, device: int, sender: int) -> BesideFrames:
+    def like(*, device: int, sender: int, late: float = 1.0) -> BesideFrames:
+        """Frames of a made clock; a sleep lasts `late` times as long as was asked for."""
+        now_ns = [0]
+
+        def sleep(s: float) -> None:
+            now_ns[0] += round(s * late * 1e9)
+
         def between(began_ns, until_ns):
-            offered = min(made.fps, sender)
-            return int(offered * TRY_S), int(min(offered, device) * TRY_S)
+            offered, took_s = min(made.fps, sender), (until_ns - began_ns) / 1e9
+            return int(offered * took_s), int(min(offered, device) * took_s)
 
         monkeypatch.setattr(made, "between", between)
-        monkeypatch.setattr(beside_frames, "_TRY_S", TRY_S)
-        monkeypatch.setattr(beside_frames.time, "sleep", lambda s: None)
+        monkeypatch.setattr(beside_frames.time, "monotonic_ns", lambda: now_ns[0])
+        monkeypatch.setattr(beside_frames.time, "sleep", sleep)
         return made
 
     return like
@@ -53,8 +55,10 @@ def frames(monkeypatch):
         (400, 10**6, 0, False),
     ],
 )
-def test_half_of_what_gets_through_is_aimed_at(frames, device, sender, carried, limited) -> None:
-    found = frames(device=device, sender=sender)
+@pytest.mark.parametrize("late", [1.0, 1.25])
+def test_half_of_what_gets_through_is_aimed_at(frames, device, sender, carried, limited, late) -> None:
+    """A sleep that lasted longer offered more, which was told as a higher rate."""
+    found = frames(device=device, sender=sender, late=late)
     assert found.half() == carried
     assert found.fps == carried // 2
     assert found.sender_limited is limited

@@ -17,7 +17,7 @@ from bmwg.methodology.kinds.repeated.profile import SpecT
 from bmwg.methodology.records import Validity
 from bmwg.reports.kinds.repeated.answers import Answered, answers_of, without_numbers
 from bmwg.reports.render.blocks import Block, paragraph, table, title
-from bmwg.reports.render.text import NONE, sequence
+from bmwg.reports.render.text import NONE, percent, sequence
 from bmwg.reports.store import Run
 
 _HOW = (
@@ -74,14 +74,21 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
     ]
 
 
-def _part(one: Answered[SpecT, ResultT]) -> str:
-    """Return what names an answer's first figure behind its metric, a dot after it; empty of its own."""
+def _part(one: Answered[SpecT, ResultT]) -> str | None:
+    """Return what names an answer's first figure behind its metric, a dot after it; empty of its own.
+
+    None of an answer that is a share, which has no mean.
+    """
     means = [name for name in one.values if name == "mean" or name.endswith(".mean")]
+    if not means:
+        return None
     return "" if "mean" in means else means[0].removesuffix("mean")
 
 
 def _mean(one: Answered[SpecT, ResultT]) -> str:
     part = _part(one)
+    if part is None:
+        return _share(one)
     half = one.values.get(f"{part}half_width_95")
     spread = f" ± {half:.4g}" if half is not None else ""
     unit = next((each.unit for each in one.outcome.values if each.metric.endswith(f".{part}mean")), "")
@@ -89,13 +96,22 @@ def _mean(one: Answered[SpecT, ResultT]) -> str:
     return f"{part.removesuffix('.')} {mean}".strip()
 
 
+def _share(one: Answered[SpecT, ResultT]) -> str:
+    name = next(name for name in one.values if f"{name}_low_95" in one.values)
+    low, high = (percent(one.values[f"{name}_{end}_95"], 2) for end in ("low", "high"))
+    return f"{name} {percent(one.values[name])} ({low} to {high})"
+
+
 def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str:
+    """Return a ratio of means; none of shares, nor to what is 0."""
     part = _part(one)
+    if part is None or not base.values[f"{part}mean"]:
+        return NONE
     ratio = one.values[f"{part}mean"] / base.values[f"{part}mean"]
     parts = [
         half / each.values[f"{part}mean"]
         for each in (one, base)
-        if (half := each.values.get(f"{part}half_width_95")) is not None
+        if ratio and (half := each.values.get(f"{part}half_width_95")) is not None
     ]
     if len(parts) < len((one, base)):
         return f"{ratio:.3f}"

@@ -16,6 +16,7 @@ from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.store import Run
 
 _KVM = "kvm"
+BY_PORTS = ", redirected ports"  # behind the name of a unikernel that is reached so
 _AGENT_ANSWERS = "our agent in it answers"
 _ENDS = ("asking_cpu_permille", "answering_cpu_permille")
 _UNEVEN = 1.25  # choice: how much more of its CPU one form's program may have had than another's, unsaid
@@ -47,7 +48,7 @@ def machine(run: Run, one: Answered) -> Mapping[str, Any]:
 def redirected(hosting: str, found: Mapping[str, Any]) -> str:
     """Say of a unikernel that it is behind redirected ports: guests there are a form of their own."""
     ports = [nic.get("redirected_ports") for nic in found.get("nics", ())]
-    return ", redirected ports" if hosting == UNIKERNEL and any(ports) else ""
+    return BY_PORTS if hosting == UNIKERNEL and any(ports) else ""
 
 
 def nodes(run: Run, one: Answered) -> int:

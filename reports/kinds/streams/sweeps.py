@@ -24,8 +24,8 @@ from bmwg.reports.store import Run
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _NAMED_APART = 2.5  # choice: how many times as large the next size is that an axis names
-_OURS = {  # by our names, where they differ; the document's guest had redirected ports
-    "osv": ("unikernel under KVM",),
+_OURS = {  # by our names, where they differ; the document's machines had redirected ports
+    "osv": (f"unikernel{places.BY_PORTS} under KVM", "unikernel under KVM"),
     "kvm": (f"{REDIRECTED} under KVM", f"{GUEST} under KVM"),
 }
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,17 @@ from tests.unit.acts.lives import MS, life
 
 from bmwg.drivers.workload.failed_starts import failure_of
 from bmwg.methodology.answers.proportion import proportion
+from bmwg.methodology.answers.repeated import quantities
+from bmwg.methodology.answers.student import interval
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Failure, Life
-from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.methodology.records import Outcome, OutcomeType, Validity
+from bmwg.reports.kinds.repeated import beside
+from bmwg.reports.kinds.repeated.answers import Answered
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.resources.kinds.acts.bench import ActsBench
 
 PLAN = profile.PROFILES.load("failures").plan()
@@ -73,6 +80,35 @@ def test_all_failed_and_none_failed_have_an_interval() -> None:
         low, high = (told[f"pod_stand_up.success_ratio_{end}_95"] for end in ("low", "high"))
         assert low < high
         assert low <= share <= high
+
+
+def test_a_share_and_an_outage_of_none_stand_beside_a_neighbour_without_a_ratio(monkeypatch) -> None:
+    """Neither has a mean to be divided by, and the whole report failed."""
+    moved = next(one for one in profile.PROFILES.load("moves").plan() if one.test_id == "LC-MIGRATE-1")
+    none_lost = Outcome(
+        outcome_id="o",
+        metric=moved.metric,
+        cell=moved.cell,
+        type=OutcomeType.MEASURED,
+        values=quantities(moved.metric, interval([0.0, 0.0]), "ns"),
+        trials=(1, 2),
+    )
+    both = ((stand_ups(2), answered(stand_ups(2), [lived(["", "no_network"])] * 2)), (moved, none_lost))
+
+    def answers(run, kind, *, beside: bool = False) -> list[Answered]:
+        found = []
+        for planned, outcome in both:
+            cell = neighbours.beside(planned.cell, "cpu-on-dut") if beside else planned.cell
+            one = replace(outcome, cell=cell)
+            found.append(Answered(outcome=one, planned=planned, results=(), deployment="", by_number={}))
+        return found
+
+    monkeypatch.setattr(beside, "answers_of", answers)
+    page = " ".join(restructured(beside.lines(SimpleNamespace(executions=(), mends={}), ACTS)).split())
+    page = page.replace("\\", "")
+    share = "success_ratio 50\u00a0% (6.76\u00a0% to 93.24\u00a0%)"
+    assert page.count(f"{' '.join(share.split())} - {' '.join(share.split())} - —") == 1, page
+    assert page.count("0 ± 0 ns (n = 2) - 0 ± 0 ns (n = 2) - —") == 1, page
 
 
 @pytest.mark.parametrize(

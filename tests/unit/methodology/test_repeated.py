@@ -77,6 +77,16 @@ def test_a_cell_whose_time_is_over_ends_with_the_least_and_says_so() -> None:
     assert found.quality == ("3 valid repetitions of the 5 that were planned",)
 
 
+def test_without_a_limit_of_time_fewer_than_wanted_are_no_answer() -> None:
+    """They were MEASURED where a deployment broke, and VER-54 then refused the run."""
+    endless = Repetitions(wanted=5, least=3, max_invalid=2)
+    source = measurer("", "lost")
+    found = answered([next(source) for _ in range(5)], endless)
+    assert (found.type, found.reason) == (OutcomeType.INVALID, "4 of 5 repetitions are valid: lost")
+    found = answered([Tried(seq=number, result=0.0) for number in range(4)], endless)
+    assert found.reason == "4 of 5 repetitions are valid: no further one was run"
+
+
 def test_what_stands_already_is_not_run_again() -> None:
     source = measurer()
     done = [Tried(seq=number, result=0.0) for number in (11, 12, 13, 14)]

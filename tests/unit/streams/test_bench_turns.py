@@ -26,11 +26,12 @@ TEST = "SK-TCPT-4"
 class Bench(StreamsBench):
     """With doubles in the place of nodes and forms; what is recorded, judged and kept is its own."""
 
-    def __init__(self, profile: str, *, broken: str = "", unmade: str = "") -> None:
+    def __init__(self, profile: str, *, broken: str = "", unmade: str = "", visits: int = 0) -> None:
+        """`unmade` is a form that cannot be made once it has stood so many times."""
         told = PROFILES.load(profile)
         self.journal: list[tuple[str, str, str]] = []
         self.deployed: list[str] = []
-        self.broken, self.unmade = broken, unmade
+        self.broken, self.unmade, self.visits = broken, unmade, visits
         self.run = SimpleNamespace(
             held=nullcontext,
             stopped=None,
@@ -85,7 +86,7 @@ class Bench(StreamsBench):
     def _path(self, cell):
         @contextmanager
         def between_pods():
-            if cell.hosting == self.unmade:
+            if cell.hosting == self.unmade and self.deployed.count(cell.hosting) == self.visits:
                 raise DriverError("HOST-01", "its cgroup", expected="one", found="none")
             self.deployed.append(cell.hosting)
             yield SimpleNamespace(ends=(), more=(), crossed=())
@@ -160,6 +161,16 @@ def test_a_form_that_cannot_be_made_is_invalid_by_name_and_the_others_are_whole(
     assert "form pod was not made" in next(
         one.reason for one in bench.outcomes(TEST) if one.cell.hosting == "pod"
     )
+    assert types["baremetal"] == types["docker"] == MEASURED
+
+
+def test_a_form_that_cannot_be_made_again_has_no_answer_of_the_executions_that_it_had() -> None:
+    bench = Bench("quick", unmade="pod", visits=4)
+    types = bench.types()
+    assert types["pod"] == INVALID
+    (found,) = [one for one in bench.outcomes(TEST) if one.cell.hosting == "pod"][:1]
+    assert len(found.trials) == 4
+    assert found.reason == "4 of 5 repetitions are valid: no further one was run"
     assert types["baremetal"] == types["docker"] == MEASURED
 
 

@@ -13,6 +13,7 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import Validity
+from bmwg.reports.kinds.streams.physics import PHYSICS
 
 DATA = Path(__file__).parents[2] / "data" / "workloads"
 
@@ -93,6 +94,20 @@ def test_round_trips_are_counted_and_timed() -> None:
     assert found.round_trips > 0
     assert found.round_trip_ns["min"] <= found.round_trip_ns["p50"] <= found.round_trip_ns["max"]
     assert found.mean_round_trip_ns * found.round_trips <= found.elapsed_ns * 1.02
+
+
+@pytest.mark.parametrize(("trips", "unanswered"), [(522, 0), (520, 0), (400, 1), (3, 1)])
+def test_a_client_that_stood_until_its_end_had_one_request_without_an_answer(trips, unanswered) -> None:
+    """It was a valid execution that told none, and `verify` said that its times cannot be."""
+    text = re.sub(r"(LOCAL_BYTES_SENT|REMOTE_BYTES_RECVD)=.*", rf"\1={trips * 64}", output("tcp-rr"))
+    asked = replace(TRIPS, transport=Transport.UDP)
+    found = read(ran(text.replace("PROTOCOL=TCP", "PROTOCOL=UDP")), asked)
+    assert found.lost_messages == unanswered
+    assert found.round_trips == trips - unanswered
+    crossed = (Crossing(at="a", octets=found.received_octets, frames=trips),)
+    assert STREAMS.assessed(asked, replace(found, crossings=crossed)).validity is Validity.VALID
+    (busy,) = (one for one in PHYSICS.counts(asked, found) if one.what == "time of all round trips, ns")
+    assert (busy.least or 0) <= busy.found <= (busy.most or 0)
 
 
 @pytest.mark.parametrize(

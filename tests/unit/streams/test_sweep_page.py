@@ -183,12 +183,19 @@ def test_a_unikernel_behind_redirected_ports_is_named_so() -> None:
     assert "unikernel, redirected" not in " ".join(page({**MACHINE, "nics": [{"backend": "tap"}]}).split())
 
 
-def test_a_machine_under_kvm_is_held_against_native_and_the_document() -> None:
-    flat = " ".join(page({**MACHINE, "accelerator": "kvm"}).split())
-    assert "unikernel under KVM : native" in flat
+@pytest.mark.parametrize(
+    ("form", "nic"),
+    [
+        ("unikernel", {"backend": "tap"}),
+        ("unikernel, redirected ports", {"backend": "user-mode network", "redirected_ports": [5201]}),
+    ],
+)
+def test_a_machine_under_kvm_is_held_against_native_and_the_document(form, nic) -> None:
+    flat = " ".join(page({**MACHINE, "accelerator": "kvm", "nics": [nic]}).split())
+    assert f"{form} under KVM : native" in flat
     assert "translates its instructions" not in flat
     table = rows(flat[flat.index("Ratios to native at 100 octets") :])
-    assert any("osv" in row and "0.100" in row for row in table), table
+    assert any(f"osv - 1.120 - {form} under KVM - 0.100" in row for row in table), table
 
 
 def test_where_forms_took_turns_a_ratio_is_of_executions_of_the_same_block() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ import replayable
 from liar import Files, Json, Lie
 
 from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import FRAMES
 from bmwg.reports.bundle.make import folder_evidence
@@ -145,8 +147,10 @@ def slowest_stream_gone(files: Files) -> None:
 
 
 def slowest_of_one_cell_gone(files: Files) -> None:
-    """The same of one cell, wherever it stood in it."""
-    _left_out(files, [_slowest(files.chance.choice(list(_cells(files))))])
+    """The same of one cell with a limit of time, wherever it stood; without one what is left is no answer."""
+    asked = STREAMS.repetitions(loads.said_of(files.run, STREAMS.name)["profile"])
+    limited = [mine for mine in _cells(files) if math.isfinite(asked[mine[0]["cell"]].limit_s)]
+    _left_out(files, [_slowest(files.chance.choice(limited))])
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule

@@ -102,6 +102,16 @@ def test_more_that_arrived_than_the_interfaces_carried_is_found(run) -> None:
     assert {"VER-03", "VER-34"} <= forged(run, change)
 
 
+def test_pods_of_one_host_may_carry_more_than_the_cable_between_tester_and_device(run) -> None:
+    """The run of a lab whose pods are quicker than its ports was refused."""
+
+    def change(lines, document) -> None:
+        medium = {"kind": "ethernet", "line_rate_bps": 100_000_000}
+        document["medium"] = document["testbed"]["medium"] = medium
+
+    assert "VER-32" not in forged(run, change)
+
+
 def test_an_execution_that_says_itself_that_its_counts_do_not_go_together_refuses_no_run(run) -> None:
     def change(lines, document) -> None:
         spare = next(line for line in lines if line["cell"] == lines[-1]["cell"])
