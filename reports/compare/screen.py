@@ -30,6 +30,7 @@ _CELLS = 26  # choices: with these a screen of 50 lines holds all
 _FIELDS = 6
 _GAPS = 10  # between six columns
 _TAILS = ("p50", "p99")
+_OF_A_BUFFER = "n [a-b]: the number of one run; a is what no buffer carried of it, loss from b on"
 _BY_TST009 = (
     "Throughput by TST009 where none by RFC 2544 is: a load that lost frames in a trial stands where another"
     " trial of it lost none."
@@ -127,6 +128,9 @@ def _numbers(made: Comparison) -> list[str]:
     conditions = dict.fromkeys(filter(None, map(_condition, told)))
     lines += [part for text in conditions for part in _wrapped(text)]
     lines += [text for one in columns if (text := one.footer(alone=len(columns) == 1))]
+    samples = [one for key in keys for row in by_cell[key].values() for one in row.samples.values()]
+    if any(one.wide_lows for one in samples if len(one.numbers) == 1):
+        lines.append(_OF_A_BUFFER)
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"

@@ -39,6 +39,15 @@ def allowed(metric: str) -> str:
     return f"loss up to {percent(claim.loss_ratio)}" if claim is not None and claim.loss_ratio else "no loss"
 
 
+def kept_and_lost(metric: str) -> tuple[str, str]:
+    """Say what was lost up to a load that holds, and what from one on that does not."""
+    claim = goal_outcome.claim(metric)
+    if claim is None or not claim.loss_ratio:
+        return "no loss", "loss"
+    most = percent(claim.loss_ratio)
+    return f"at most {most} lost", f"more than {most} lost"
+
+
 def heads(metrics: Sequence[str]) -> list[str]:
     """Return the heads of the columns of these answers, which differ from one another."""
     if len(metrics) < 2:

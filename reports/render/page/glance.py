@@ -30,6 +30,8 @@ def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block]
         numbers = _throughputs(facts, shown)
         for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
             numbers += paragraph(said)
+        every = [one for one in facts.of_search() if one.type is not OutcomeType.NOT_ASSESSED]
+        numbers += _further(len(every) - len(shown))
         repeat = [Repeat(summary="These numbers as a table", inside=tuple(numbers))] if figure else numbers
         lines.append(Group(name="glance", inside=(*figure, *repeat)))
     lines += _without(unanswered(facts))
@@ -89,7 +91,14 @@ def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
         for name, outcome in zip(names, shown, strict=True)
     ]
     caption = other_loads(facts.run) + (f"; all cells: {common}" if common else "")
-    return table(["cell", "metric", "answer, with what bounds it"], rows, caption)
+    told = table(["cell", "metric", "answer, with what bounds it"], rows, caption)
+    return [*told, *_further(len(outcomes) - len(shown))]
+
+
+def _further(count: int) -> list[Block]:
+    """Say how many answers are not among those of a glance; nothing where all are."""
+    left = f"Not among these: {number_of(count, 'answer')}, in the chapters below."
+    return paragraph(left) if count else []
 
 
 def _no_number(outcome: Outcome) -> Rich:

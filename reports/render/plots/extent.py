@@ -10,6 +10,7 @@ from bmwg.methodology.answers.throughput import interval, is_wide
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.agreed import agreed_fps
+from bmwg.reports.render import searches
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import whole
 
@@ -31,7 +32,7 @@ class Extent:
 
     The lower end is the one number that is told of a cell, wherever it is told. An end that is not known is
     None. `least_fps` is what no buffer carried of it, where that is less (docs/adr/0461). `word` says what
-    the numbers alone do not.
+    the numbers alone do not, `kept_and_lost` what was lost up to an end and from one on (`searches`).
     """
 
     known: Known
@@ -39,6 +40,7 @@ class Extent:
     high_fps: int | None = None
     least_fps: int | None = None
     word: str = ""
+    kept_and_lost: tuple[str, str] = ("no loss", "loss")
 
     @property
     def lowest_fps(self) -> int | None:
@@ -49,15 +51,16 @@ class Extent:
         """Format as a label: `193,189`, `193,189 to 198,486`, `at least 485,343, tester limited`."""
         low, high = (None if end is None else whole(end) for end in (self.low_fps, self.high_fps))
         confirmed = self.known is not Known.UNCONFIRMED
+        kept, lost = self.kept_and_lost
         if self.least_fps is not None and low is not None:
             text = f"{low}\u00a0({whole(self.least_fps)}\u00a0to\u00a0{high})"
         elif low is not None and high is not None:
             text = f"{low}\u00a0to\u00a0{high}" if confirmed else f"between {low} and {high}"
         elif low is not None:
-            text = f"at least {low}" if confirmed else f"no loss up to {low}"
+            text = f"at least {low}" if confirmed else f"{kept} up to {low}"
             text = low if self.known is Known.NUMBER else text
         else:
-            text = "" if high is None else f"less than {high}" if confirmed else f"loss from {high} on"
+            text = "" if high is None else f"less than {high}" if confirmed else f"{lost} from {high} on"
         return ", ".join(part for part in (text, self.word) if part)
 
 
@@ -97,5 +100,12 @@ def extent(facts: Facts, outcome: Outcome) -> Extent:
         case OutcomeType.UNSTABLE:
             low_fps, high_fps = _agreed(facts, outcome)
             if low_fps is not None or high_fps is not None:
-                return Extent(known=Known.UNCONFIRMED, low_fps=low_fps, high_fps=high_fps, word=word)
+                words = searches.kept_and_lost(outcome.metric)
+                return Extent(
+                    known=Known.UNCONFIRMED,
+                    low_fps=low_fps,
+                    high_fps=high_fps,
+                    word=word,
+                    kept_and_lost=words,
+                )
     return Extent(known=Known.NOTHING, word=word)

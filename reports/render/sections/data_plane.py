@@ -6,7 +6,7 @@ from bmwg.methodology.answers.data_plane import Part, Use
 from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, pairs, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts
+from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, front
 from bmwg.reports.render.text import NONE, nanoseconds, unit, whole
 
@@ -58,7 +58,9 @@ def cpus(number: float) -> str:
 def section(facts: Facts) -> list[Block]:
     """Return the section; nothing for a run whose trials have no such counts."""
     rows = []
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
+        if outcome.cell.qualifies_tester:
+            continue
         at_load = facts.use(outcome)
         use = at_load or facts.use_over_all(outcome)
         if use is not None:
@@ -80,7 +82,7 @@ def _row(outcome: Outcome, use: Use, *, of_search: bool) -> list[str]:
         which = f"all {trials} of its search"
     else:
         load = outcome.lower.load_fps if outcome.lower else 0
-        which = f"{trials} without loss at {unit(load, 'frames/s')}"
+        which = f"{trials} at {unit(load, 'frames/s')}, which held"
     each, cycles = use.cpu_ns_per_frame, use.cycles_per_frame
     held = [f"{_name(part)} {_octets(part)}" for part in use.parts if part.memory_octets is not None]
     window_ns = max(part.window_ns for part in use.parts)

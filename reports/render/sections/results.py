@@ -16,6 +16,7 @@ from bmwg.methodology.records import FRAMES, Outcome, OutcomeType, Quantity
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
+from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, pairs, paragraph, role, table, title
 from bmwg.reports.render.facts import (
     LATENCY,
@@ -173,7 +174,8 @@ def beside_wide(outcome: Outcome) -> str:
     if not is_wide(outcome) or ends is None or outcome.lower is None:
         return ""
     sustained = f", sustained {unit(ends[0], 'frames/s')}" if ends[0] < outcome.lower.load_fps else ""
-    return f"{sustained}, loss from {unit(ends[1], 'frames/s')} on"
+    _, lost = searches.kept_and_lost(outcome.metric)
+    return f"{sustained}, {lost} from {unit(ends[1], 'frames/s')} on"
 
 
 def banner(facts: Facts) -> list[tuple[str, str]]:

@@ -253,6 +253,16 @@ def test_what_no_buffer_carried_is_told_beside_the_number() -> None:
     assert FRAMES_COLUMN.number(sample, row) == "100,000 [80k-126k]"
 
 
+def test_the_screen_says_what_the_ends_beside_the_number_of_one_run_are(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, SLOW[:1]), side("B", tmp_path, FAST[:1])])
+    assert "no buffer carried" not in comparison_screen(made)
+    row = throughput_row(made)
+    buffered = replace(row.samples["A"], wide_ends=(126_000.0,), wide_lows=(80_000.0,))
+    screen = comparison_screen(replace(made, rows=(replace(row, samples=row.samples | {"A": buffered}),)))
+    assert "[80k-126k]" in screen
+    assert "n [a-b]: the number of one run; a is what no buffer carried of it, loss from b on" in screen
+
+
 def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_path: Path) -> None:
     sides = [side("A", tmp_path, SLOW), side("B", tmp_path, FAST, platform=record(release="6.18.0"))]
     for name in ("platform/kernel/release", "platform/kernel"):

@@ -19,11 +19,20 @@ from bmwg.reports.render.page.report import write_report
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_plot import _draw, option_plot, shown_rows
 from bmwg.reports.render.plots.plots import measured_extents
-from bmwg.reports.render.sections.results import ladder_section
+from bmwg.reports.render.sections.results import answer, ladder_section
 from bmwg.reports.store import RunStore, read_run
 
+SOME_LOST = "conditional_throughput.rfc9971.1f3d0.5l50e"
 
-def answered(folder: Path, kind: OutcomeType, low: int | None, high: int | None, **trials: Any) -> Facts:
+
+def answered(
+    folder: Path,
+    kind: OutcomeType,
+    low: int | None,
+    high: int | None,
+    metric: str = THROUGHPUT,
+    **trials: Any,
+) -> Facts:
     """Return a run of a wire at 1,000,000 frames/s and one option with such bounds.
 
     `loads` are (load, loss ratio) of further trials of the option.
@@ -45,11 +54,11 @@ def answered(folder: Path, kind: OutcomeType, low: int | None, high: int | None,
             lower = upper = None
         values = ()
         if kind is OutcomeType.MEASURED and low is not None:
-            values = (Quantity(metric=THROUGHPUT, number=low, unit="frames/s"),)
+            values = (Quantity(metric=metric, number=low, unit="frames/s"),)
         ends = [seq for bound in (lower, upper) if bound for seq in bound.trials]
         maker.outcome(
             one,
-            THROUGHPUT,
+            metric,
             kind,
             values=values,
             lower=lower,
@@ -124,6 +133,28 @@ def test_an_end_that_nothing_shows_is_not_made_up(
     found = the_extent(answered(tmp_path, OutcomeType.UNSTABLE, None, None, loads=loads))
     assert (found.low_fps, found.high_fps) == ends
     assert str(found) == words
+
+
+@pytest.mark.parametrize(
+    ("loads", "words"),
+    [
+        ([(100_000, 0.004)], "at most 0.5\u00a0% lost up to 100,000"),
+        ([(100_000, 0.1), (200_000, 0.1)], "more than 0.5\u00a0% lost from 100,000 on"),
+    ],
+)
+def test_an_end_of_a_goal_that_allows_loss_is_not_said_to_have_none(
+    tmp_path: Path, loads: list[Any], words: str
+) -> None:
+    told = answered(tmp_path, OutcomeType.UNSTABLE, None, None, SOME_LOST, loads=loads)
+    (outcome,) = told.of_metric(SOME_LOST)
+    assert str(extent(told, outcome)) == f"{words}, unstable"
+
+
+def test_a_wide_interval_of_a_goal_that_allows_loss_says_how_much(tmp_path: Path) -> None:
+    told = answered(tmp_path, OutcomeType.MEASURED, 400_000, 500_000, SOME_LOST)
+    (outcome,) = told.of_metric(SOME_LOST)
+    words = "400,000\u00a0frames/s, more than 0.5\u00a0% lost from 500,000\u00a0frames/s on"
+    assert answer(outcome) == words
 
 
 def test_a_trial_that_was_not_valid_moves_no_end(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from bmwg.methodology.answers.throughput import SUSTAINED
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search.sustained import FILLS
 from bmwg.reports.render import searches
-from bmwg.reports.render.facts import Facts, facts
+from bmwg.reports.render.facts import GLANCE_ROWS, Facts, facts
+from bmwg.reports.render.forms.mail import mail_text
 from bmwg.reports.render.page.first_page import following
+from bmwg.reports.render.page.glance import glance
 from bmwg.reports.render.page.report import PAGES, write_report
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.render.plots.extent import Known, measured_extent
@@ -197,3 +199,24 @@ def test_what_measures_longer_is_a_profile_that_has_the_cells(
     said = str(following(facts(read_run(store.folder))))
     assert longer in said
     assert "Measure longer" in said
+
+
+def test_a_table_of_the_first_answers_says_how_many_it_leaves_out(tmp_path: Path) -> None:
+    def told(count: int) -> str:
+        with RunStore.create(tmp_path, f"of{count}", header()) as store:
+            maker = Maker(store)
+            for number in range(count):
+                one = cell("pvp", f"option{number}")
+                seq = maker.trial(one, 300_000)
+                maker.outcome(
+                    one,
+                    THROUGHPUT,
+                    OutcomeType.MEASURED,
+                    values=(Quantity(metric=THROUGHPUT, number=300_000, unit="frames/s"),),
+                    lower=Bound(load_fps=300_000, trials=(seq,)),
+                    trials=(seq,),
+                )
+        return mail_text(glance(facts(read_run(store.folder)), []))
+
+    assert "Not among these" not in told(GLANCE_ROWS)
+    assert "Not among these: 2 answers, in the chapters below." in told(GLANCE_ROWS + 2)

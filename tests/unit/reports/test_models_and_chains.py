@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 
-from bmwg.methodology.records import Bound, OutcomeType
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.report import write_report
 from bmwg.reports.render.plots.option_panels import beside
@@ -16,6 +16,7 @@ from bmwg.reports.render.plots.option_plot import _places, option_plot
 from bmwg.reports.render.sections.chain_section import chain_plot, series_of
 from bmwg.reports.store import RunStore, read_run
 
+GOAL = "conditional_throughput.rfc9971.1f2d0l50e"
 BED = {
     **TESTBED,
     "networks": {
@@ -79,6 +80,21 @@ def test_as_fast_at_ten_times_the_cpu_shows_beside_the_throughput(folder: Path) 
     for words in ("polling threads 0.79", "vSwitch 64.0\u00a0MiB", "no counter", "all 1 trial of its search"):
         assert words in section
     assert section.index("ebpf-tc") > 0
+
+
+def test_what_a_conditional_throughput_took_is_told_with_what_the_times_are(tmp_path: Path) -> None:
+    """The default profile finds no other, and names CPUs on its first page; trials of its load may lose."""
+    with RunStore.create(tmp_path, "one", header(testbed=BED)) as store:
+        maker, one = Maker(store), cell("pvp", "bridge")
+        seqs = tuple(maker.trial(one, 400_000, loss_ratio=loss, used=used(0.2)) for loss in (0.0, 0.1))
+        bound = Bound(load_fps=400_000, trials=seqs)
+        number = Quantity(metric=GOAL, number=400_000, unit="frames/s")
+        maker.outcome(one, GOAL, OutcomeType.MEASURED, values=(number,), lower=bound, trials=seqs)
+    section = _section(
+        write_report(store.folder).read_text(encoding="utf-8"), "CPU and memory of the data plane"
+    )
+    assert "2 trials at 400,000\u00a0frames/s, which held" in section
+    assert "the readings enclose more than the time of sending" in section
 
 
 def test_a_run_without_counts_has_no_such_section(tmp_path: Path) -> None:
