@@ -15,6 +15,7 @@ from bmwg.methodology.errors import DriverError
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 _END_S = 5.0  # choice: half of it by SIGTERM
+_KILLED_S = 10.0  # choice: a killed one goes when it gets a CPU; at a load average of 11 that took over 2.5 s
 OWNER_VARIABLE = "BMWG_OWNER"  # in the environment of what a run starts: whose it is
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -74,7 +75,7 @@ def _end(ticks: Mapping[int, int], within_s: float) -> int:
     """End these processes together, by pid and start time; return how many there were."""
     left = {pid for pid in ticks if same(pid, ticks[pid])}
     count = len(left)
-    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, within_s / 2)):
+    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, max(within_s / 2, _KILLED_S))):
         end_s = time.monotonic() + wait_s
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
@@ -98,7 +99,7 @@ def kill(*pids: int) -> None:
 
 def kill_all(found: Callable[[], Collection[int]], *, within_s: float) -> list[int]:
     """End what is found at once, and look again until nothing is; return what is left past the deadline."""
-    end_s = time.monotonic() + within_s
+    end_s = time.monotonic() + max(within_s, _KILLED_S)
     while (pids := found()) and time.monotonic() < end_s:
         kill(*pids)
         time.sleep(0.02)

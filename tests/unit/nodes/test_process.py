@@ -1,10 +1,8 @@
 """Processes are found by the words of their command line and of their environment."""
 
-import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -35,39 +33,44 @@ def test_the_owner_finds_what_it_started_and_no_other_does(labelled):
     assert process.owned_pids("") == []
 
 
-@contextlib.contextmanager
-def deaf(owner, count):
-    """Start so many processes of an owner that let SIGTERM pass."""
-    code = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
-    with contextlib.ExitStack() as stack:
-        with process.owned(owner):
-            started = [
-                stack.enter_context(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE))
-                for _ in range(count)
-            ]
-        for child in started:
-            stack.callback(child.kill)
-            child.stdout.readline()
-        yield [child.pid for child in started]
+class Started:
+    """Processes of an owner that let SIGTERM pass, and of which one may outlive SIGKILL too."""
+
+    def __init__(self, *pids, stays=0):
+        self.there, self.sent, self._stays = set(pids), [], stays
+
+    def kill(self, pid, number):
+        self.sent.append((number, pid))
+        if number == signal.SIGKILL and pid != self._stays:
+            self.there.discard(pid)
+
+    def same(self, pid, ticks):
+        return pid in self.there and ticks == 7
 
 
-def test_what_an_owner_started_is_ended_together(monkeypatch):
-    sent, real = [], os.kill
-    monkeypatch.setattr(process, "_END_S", 0.2)
-    monkeypatch.setattr(os, "kill", lambda pid, number: (sent.append((pid, number)), real(pid, number)))
-    with deaf(f"deaf-{os.getpid()}", 3) as pids:
-        assert process.terminate_owned(owner=f"deaf-{os.getpid()}") == 3
-        assert [number for _, number in sent] == [signal.SIGTERM] * 3 + [signal.SIGKILL] * 3
-        assert {pid for pid, _ in sent} == set(pids)
+@pytest.fixture
+def owned_by(monkeypatch):
+    def made(started):
+        monkeypatch.setattr(process, "_END_S", 0.02)
+        monkeypatch.setattr(process, "_KILLED_S", 0.02)
+        monkeypatch.setattr(process, "owned_pids", lambda owner: sorted(started.there))
+        monkeypatch.setattr(process, "start_ticks", lambda pid: 7)
+        monkeypatch.setattr(process, "same", started.same)
+        monkeypatch.setattr(os, "kill", started.kill)
+        return started
+
+    return made
 
 
-def test_one_that_outlives_sigkill_keeps_no_other_of_its_owner_from_being_ended(monkeypatch):
-    real = process.same
-    monkeypatch.setattr(process, "_END_S", 0.2)
-    with deaf(f"deaf-{os.getpid()}", 3) as pids:
-        stays = min(pids)
-        ticks = {pid: process.start_ticks(pid) for pid in pids}
-        monkeypatch.setattr(process, "same", lambda pid, at: pid == stays or real(pid, at))
-        with pytest.raises(DriverError, match=rf"NODE-12 .*process {stays}\n"):
-            process.terminate_owned(owner=f"deaf-{os.getpid()}")
-        assert not any(real(pid, ticks[pid]) for pid in pids if pid != stays)
+def test_what_an_owner_started_is_ended_together(owned_by):
+    started = owned_by(Started(1, 2, 3))
+    assert process.terminate_owned(owner="one") == 3
+    assert [number for number, _ in started.sent] == [signal.SIGTERM] * 3 + [signal.SIGKILL] * 3
+    assert started.there == set()
+
+
+def test_one_that_outlives_sigkill_keeps_no_other_of_its_owner_from_being_ended(owned_by):
+    started = owned_by(Started(1, 2, 3, stays=1))
+    with pytest.raises(DriverError, match=r"NODE-12 +process 1\n"):
+        process.terminate_owned(owner="one")
+    assert started.there == {1}
