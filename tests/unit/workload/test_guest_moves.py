@@ -260,3 +260,15 @@ def test_frames_are_settled_when_half_a_second_of_them_lies_after_the_act() -> N
     assert found.settled_since(1400 * MS, 2000 * MS)
     del found._received[150]  # 1,500 ms
     assert not found.settled_since(1400 * MS, 2000 * MS)
+
+
+def test_a_guest_is_ended_at_its_other_place_too_where_its_first_does_not_answer() -> None:
+    class Gone(Qemu):
+        def call(self, function, **arguments):
+            raise DriverError("NODE-03", "node dut1 is broken")
+
+    there = Qemu({})
+    there.here = 1
+    with pytest.raises(DriverError, match="NODE-03"):
+        guest(Gone({}), there).end()
+    assert there.here == 0
