@@ -358,15 +358,16 @@ class Machine:
                 self._monitor = None
 
     def _await_end(self) -> None:
-        for wait_s in (_QUIT_S, _KILLED_S) if self._process is not None else ():
+        if self._process is None:
+            return
+        for wait_s in (_QUIT_S, _KILLED_S):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(wait_s)
                 return
             self._process.kill()
-        if self._process is not None:
-            raise DriverError(
-                "VM-14", f"guest {self.spec.name}", expected="ended", found=f"QEMU, process {self.pid}"
-            )
+        raise DriverError(
+            "VM-14", f"guest {self.spec.name}", expected="ended", found=f"QEMU, process {self.pid}"
+        )
 
 
 def nameless_file() -> IO[bytes]:

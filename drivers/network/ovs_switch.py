@@ -152,7 +152,7 @@ def stop(*, owner: str) -> None:
     mine = state if state and state["owner"] == owner else {}
     taps = ovs_tools.taps() if "switch" in mine and not _runs(mine) else []
     with contextlib.ExitStack() as rest:  # the last first, and each of them although another one fails
-        rest.callback(shutil.rmtree, FOLDER, ignore_errors=True)
+        rest.callback(lambda: shutil.rmtree(FOLDER, ignore_errors=True))
         for name in taps:
             rest.callback(interfaces.delete, interface=name)
         for nic, mtu_octets in mine.get("mtu_octets", {}).items():  # DPDK leaves it promiscuous
