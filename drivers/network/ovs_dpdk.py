@@ -205,7 +205,8 @@ class OvsDpdkNetwork(NetworkDefaults):
         finally:
             with ExitStack() as stack:  # each, although another one fails
                 for name in reversed(names):
-                    stack.callback(node.call_within, CALL_DEADLINE_S, ovs_switch.remove, port=name, **told)
+                    remove = partial(node.call_within, CALL_DEADLINE_S, ovs_switch.remove, port=name, **told)
+                    stack.callback(remove)
             self._undo.done(entry)
 
     def uses(self, node: Node) -> dict[str, JsonValue]:
