@@ -146,7 +146,7 @@ def test_a_move_that_fails_leaves_the_guest_where_it_was_and_clears_the_other_pl
 
 
 def test_a_move_that_does_not_even_let_itself_be_cancelled_ends(monkeypatch) -> None:
-    monkeypatch.setattr(guest_moves, "_CALL_S", 0.0)
+    monkeypatch.setattr(guest_moves, "_CANCEL_S", 0.0)
     here = Qemu(failed("active"))
     with pytest.raises(TestbedError, match="MOVE-03") as caught:
         guest(here, Qemu()).moved(post_copy=False, within_s=0.0)
