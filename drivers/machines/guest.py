@@ -103,6 +103,7 @@ class GuestNode(AgentNode):
                 expected=f"its agent within {self._boot_deadline_s:g} s",
                 found=cause,
             )
+        self.start_deadline_s = max(1.0, end_s - time.monotonic())  # its first answer is within it
         self._group._register(result[0])
         return result[0]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from bmwg.drivers.api.protocols import JsonValue, Node
@@ -22,7 +23,8 @@ BANDWIDTH_OCTETS_PER_S = 64 << 20  # choice: QEMU's limit; about half of a link 
 DOWNTIME_LIMIT_MS = 300  # QEMU's own default: pre-copy ends when the rest can be sent within it
 _LOOK_S = 0.02
 _BOOT_S = 120.0
-_CALL_S = 30.0
+_CANCEL_S = 30.0
+_START_S = 60.0  # choice: its archive, monitor and NICs, and QEMU's end where one of them fails
 _LAST_WORD = 240  # choice: what ended it stands first; a kernel that panics writes a page
 _ENDED = ("completed", "failed", "cancelled")
 _ROUTES = "routes"  # what the guest says on its console when it does
@@ -101,7 +103,7 @@ class MovingGuest:
 
     def _start(self, place: MovePlace, *, incoming: bool) -> Mapping[str, JsonValue]:
         return place.node.call_within(
-            _CALL_S,
+            _START_S,
             moving_machine.start,
             bridges=list(place.bridges),
             incoming=incoming,
@@ -171,7 +173,7 @@ class MovingGuest:
                 self._follows = True
             if time.monotonic() > end_s and not late:
                 late = True
-                end_s += _CALL_S
+                end_s += _CANCEL_S
                 self._ask(self.here, "migrate_cancel")
             elif time.monotonic() > end_s:
                 break
@@ -259,9 +261,10 @@ class MovingGuest:
         self.there.node.call(hosted.stop, name=self.intent.name)
 
     def end(self) -> None:
-        """End it wherever it is. Idempotent."""
-        for place in (self.here, self.there):
-            place.node.call(hosted.stop, name=self.intent.name)
+        """End it wherever it is, at one place also where the other one fails. Idempotent."""
+        with ExitStack() as stack:
+            for place in (self.there, self.here):
+                stack.callback(place.node.call, hosted.stop, name=self.intent.name)
 
 
 def _figures(found: Mapping[str, JsonValue]) -> dict[str, int]:

@@ -5,7 +5,6 @@ They belong to the agent of the node and die with it. Ids: VM-08 no such machine
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from bmwg.drivers.api.protocols import JsonValue
@@ -62,8 +61,7 @@ def sample(*, name: str) -> JsonValue:
 
 
 def stop(*, name: str) -> None:
-    """Node function: end a machine. Idempotent."""
+    """Node function: end a machine. Idempotent. Raises DriverError VM-14."""
     machine = _machines.pop(name, None)
     if machine is not None:
-        with contextlib.suppress(ToolkitError):
-            machine.stop()
+        machine.stop()

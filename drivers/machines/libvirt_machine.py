@@ -30,6 +30,7 @@ from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _START_DEADLINE_S = 30.0
+_STOP_S = 3.0
 _HOME = "/proc/self/ns/net"
 
 
@@ -192,14 +193,14 @@ class LibvirtMachine(Machine):
         """What runs, as QEMU and libvirt told it."""
         return {**super().describe(), "kind": "libvirt", **self._told}
 
-    def stop(self, *, within_s: float = 3.0) -> None:
+    def stop(self) -> None:
         """End the domain, or its QEMU when libvirt does not, and remove tap and folder. Idempotent."""
         if self._node is not None:
             self._node.close()
             self._node = None
         if process.same(self.pid, self.start_ticks):
             with contextlib.suppress(ToolkitError):  # what follows ends QEMU without libvirt's help
-                self._connection.destroy(name=self.spec.name, uuid=self._uuid, deadline_s=within_s)
+                self._connection.destroy(name=self.spec.name, uuid=self._uuid, deadline_s=_STOP_S)
         self._connection.close()
         self._stack.close()
         remove(
@@ -209,7 +210,7 @@ class LibvirtMachine(Machine):
             uuid=self._uuid,
             folder=str(self._folder),
             taps=[nic.tap for nic in self.spec.nics],
-            within_s=within_s,
+            within_s=_STOP_S,
         )
 
 

@@ -2,7 +2,7 @@
 
 QEMU dies with the process that started it and its tap interfaces with it; its channels are sockets and its
 logs are files without a name: a machine that is killed leaves nothing. Ids: VM-04 QEMU did not start, VM-08
-QEMU has ended, IMAGE-07 the guest found no root on its disk.
+QEMU has ended, VM-14 it does not end, IMAGE-07 the guest found no root on its disk.
 """
 
 from __future__ import annotations
@@ -20,25 +20,32 @@ from pathlib import Path
 from typing import IO
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, guest_root, guest_views, qemu
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, guest_root, guest_views, qemu, qemu_use
 from bmwg.drivers.machines.architecture import PYTHON
 from bmwg.drivers.machines.guest import GuestNode
 from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_monitor import Monitor
-from bmwg.drivers.nodes import cpu_time, file_sizes, process
+from bmwg.drivers.nodes import file_sizes, process
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.methodology.record import booted
 from bmwg.methodology.record.booted import Booted, Counted
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
 OTHER_BOOT_DEADLINE_S = 300.0  # choice: of another architecture, which takes several times as long
+_BESIDE_BOOT_S = 120.0  # choice: archive, monitor and NICs, or the end of a guest that did not boot
 _HOST_ROOT = "the host's root over 9p"
 _OTHER_ROOT = "packages of its architecture, unpacked and never set up, over 9p"
 _DISK_ROOT = "a disk image by virtio-blk (the agent's own programs: the host's over 9p)"
 _BESIDE_DISK = "modules of its kernel and our agent: folders of the host's, over 9p"
 _CONSOLE_LINES = 15
 _TAIL_OCTETS = 16384
+_QUIT_S, _KILLED_S = 3.0, 10.0  # choice: of the second a killed one may need some to give back its memory
+
+
+def start_deadline_s(boot_deadline_s: float) -> float:
+    """Return what all of a start may take: the agent's first answer, its first call, and what is beside."""
+    return 2 * boot_deadline_s + _BESIDE_BOOT_S
 
 
 class Machine:
@@ -299,7 +306,7 @@ class Machine:
     def sample(self) -> dict[str, JsonValue]:
         """CPU time and resident memory of QEMU, all its threads; DriverError VM-08 when it ended."""
         try:
-            return use_of(self.pid)
+            return qemu_use.use_of(self.pid)
         except (OSError, KeyError) as error:
             raise DriverError(
                 "VM-08", f"guest {self.spec.name}", expected="its QEMU process", found=self.ended() or "none"
@@ -333,54 +340,34 @@ class Machine:
             return _DISK_ROOT
         return _HOST_ROOT if self.spec.architecture.native else _OTHER_ROOT
 
-    def stop(self, *, within_s: float = 3.0) -> None:
-        """End the guest: it holds nothing of worth, so QEMU is told to quit, then killed. Idempotent."""
-        if self._node is not None:
-            self._node.close()
-            self._node = None
-        if self._monitor is not None:
-            with contextlib.suppress(ToolkitError):
-                self._monitor.execute("quit", deadline_s=1.0)
-            self._monitor.close()
-            self._monitor = None
-        if self._process is not None:
-            try:
-                self._process.wait(within_s)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(within_s)
-        self._stack.close()
+    def stop(self) -> None:
+        """End the guest: it holds nothing of worth, so QEMU is told to quit, then killed. Idempotent.
 
+        Raises DriverError VM-14 where QEMU outlives that; all else has ended then too.
+        """
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._stack.close)
+            rest.callback(self._await_end)
+            if self._node is not None:
+                self._node.close()
+                self._node = None
+            if self._monitor is not None:
+                with contextlib.suppress(ToolkitError):
+                    self._monitor.execute("quit", deadline_s=1.0)
+                self._monitor.close()
+                self._monitor = None
 
-def use_of(pid: int) -> dict[str, JsonValue]:
-    """CPU time and resident memory of a QEMU process, all its threads: fields of `instance.Sample`.
-
-    The kernel's threads that carry its frames (vhost) are in its time. Raises OSError, KeyError when it has
-    ended.
-    """
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
-    return {
-        "at_ns": time.monotonic_ns(),
-        "cpu_ns": cpu_time.of_process(pid) + _vhost_ns(pid),
-        "memory_octets": resident,
-        "memory_peak_octets": peak,
-    }
-
-
-def _vhost_ns(pid: int) -> int:
-    """CPU time of the kernel's threads that carry frames for a process, where they are processes themselves.
-
-    They are before Linux 6.4, have its number in their name, and last as long as its NIC; later ones are
-    threads of the process.
-    """
-    found_ns = 0
-    for other in os.listdir("/proc"):
-        if other.isdigit():
-            with contextlib.suppress(OSError):
-                if Path("/proc", other, "comm").read_text().strip() == f"vhost-{pid}":
-                    found_ns += int(Path("/proc", other, "schedstat").read_text().split()[0])
-    return found_ns
+    def _await_end(self) -> None:
+        if self._process is None:
+            return
+        for wait_s in (_QUIT_S, _KILLED_S):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(wait_s)
+                return
+            self._process.kill()
+        raise DriverError(
+            "VM-14", f"guest {self.spec.name}", expected="ended", found=f"QEMU, process {self.pid}"
+        )
 
 
 def nameless_file() -> IO[bytes]:

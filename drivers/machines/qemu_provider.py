@@ -21,7 +21,7 @@ from bmwg.drivers.api.machines import (
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 from bmwg.drivers.machines import guest_image, qemu_place, qemu_sockets
 from bmwg.drivers.machines.guest_image import READ_DEADLINE_S, GuestImage
-from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, OTHER_BOOT_DEADLINE_S
+from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, OTHER_BOOT_DEADLINE_S, start_deadline_s
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.undo.ledger import Ledger
 
@@ -43,7 +43,7 @@ class QemuMachine(Calls):
             wanted = {"image": self._image.reference(), **wanted}
         within_s = OTHER_BOOT_DEADLINE_S if wanted.get("architecture") else BOOT_DEADLINE_S
         self._node.call_within(
-            within_s + 30, qemu_place.start, name=self.name, boot_deadline_s=within_s, **wanted
+            start_deadline_s(within_s), qemu_place.start, name=self.name, boot_deadline_s=within_s, **wanted
         )
 
     def call_named(
@@ -89,7 +89,7 @@ class QemuSocketMachine(QemuMachine):
     def boot(self, **wanted: Any) -> None:
         """Start it on the node, wait until it has booted, and hear of QEMU what its NICs are."""
         self._node.call_within(
-            BOOT_DEADLINE_S + 30,
+            start_deadline_s(BOOT_DEADLINE_S),
             qemu_sockets.start,
             name=self.name,
             nics=[asdict(nic) for nic in self._nics],

@@ -29,13 +29,13 @@ from bmwg.drivers.network import datapath, ebpf_node, ovs_parts, ovs_switch, ovs
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.network.ovs_tools import CALL_DEADLINE_S
 from bmwg.drivers.nodes import inside as hosting_inside
 from bmwg.drivers.testbed.file import NetworkSpec
 
 VLAN = "vlan"
 _MTU_OCTETS = 1500
 _TAG, _VNI = 254, 2544  # choice: any of 12 and of 24 bits
-_DEADLINE_S = 60.0
 
 
 class OvsNetwork(NetdevHandover):
@@ -119,7 +119,7 @@ class OvsNetwork(NetdevHandover):
                 arguments={"interface": attachment.interface},
             )
             made = node.call_within(
-                _DEADLINE_S,
+                CALL_DEADLINE_S,
                 ovs_system.add,
                 config=self._config,
                 owner=self._owner,
@@ -139,7 +139,7 @@ class OvsNetwork(NetdevHandover):
                 vswitch_start_s=made["vswitch_start_s"],
             )
         finally:
-            node.call_within(_DEADLINE_S, ovs_system.remove, owner=self._owner, bridge=bridge, port=host)
+            node.call_within(CALL_DEADLINE_S, ovs_system.remove, owner=self._owner, bridge=bridge, port=host)
             self._undo.done(processes)
             self._undo.done(link)
 
@@ -148,11 +148,12 @@ class OvsNetwork(NetdevHandover):
         """Join the bridges by a trunk of one VLAN, or by a tunnel between the NICs' addresses."""
         with ExitStack() as stack:
             for (node, nic, local), (_, _, remote) in zip(ends, reversed(ends), strict=True):
-                stack.callback(node.call, ovs_system.apart, nic=nic)
+                stack.callback(node.call_within, CALL_DEADLINE_S, ovs_system.apart, nic=nic)
                 if self.join == VLAN:
-                    node.call(ovs_system.trunk, bridge=bridge, nic=nic, tag=self._tag)
+                    node.call_within(CALL_DEADLINE_S, ovs_system.trunk, bridge=bridge, nic=nic, tag=self._tag)
                 else:
-                    node.call(
+                    node.call_within(
+                        CALL_DEADLINE_S,
                         ovs_system.tunnel,
                         technique=self.join,
                         bridge=bridge,
@@ -166,12 +167,12 @@ class OvsNetwork(NetdevHandover):
 
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
-        return node.call(ovs_switch.uses)
+        return node.call_within(CALL_DEADLINE_S, ovs_switch.uses)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return the switch's ports as its datapath has them."""
         bridge = attached.evidence["mapping"]["bridge"]
-        return {"checked": True, **node.call(ovs_system.standing, bridge=bridge)}
+        return {"checked": True, **node.call_within(CALL_DEADLINE_S, ovs_system.standing, bridge=bridge)}
 
 
 _: type[ClusterNetwork] = OvsNetwork

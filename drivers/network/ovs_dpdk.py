@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,13 +31,13 @@ from bmwg.drivers.api.protocols import (
 from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
+from bmwg.drivers.network.ovs_tools import CALL_DEADLINE_S
 from bmwg.drivers.nodes import programs
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.testbed.file import NetworkSpec
 
 IN_POD = "/run/bmwg-vhost"
 MTU_OCTETS = 1500  # of every port, as a vSwitch has it unless mtu_request says otherwise
-_ADD_DEADLINE_S = 240.0  # the switch's start and a few of its commands, each with a deadline of its own
 _MAX_SOCKET_OCTETS = 107  # sun_path without the final zero
 
 
@@ -135,9 +135,9 @@ class OvsDpdkNetwork(NetworkDefaults):
             "nic": attachment.uplink or "",
             "port": port,
         }
-        remove = partial(node.call_within, _ADD_DEADLINE_S, ovs_switch.remove, **named)
+        remove = partial(node.call_within, CALL_DEADLINE_S, ovs_switch.remove, **named)
         with undone(self._undo, "owner", node.place, remove, owner=self._owner):
-            made = node.call_within(_ADD_DEADLINE_S, ovs_switch.add, config=self._config, **named)
+            made = node.call_within(CALL_DEADLINE_S, ovs_switch.add, config=self._config, **named)
             mac = mac_of(pod_id, attachment.interface)
             yield Attached(
                 attachment=attachment,
@@ -168,12 +168,12 @@ class OvsDpdkNetwork(NetworkDefaults):
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return how the switch serves the port; its peer comes with the pod's program (`settled`)."""
         port = _port(pod_id, attached.attachment.interface)
-        return {"checked": True, **node.call(ovs_switch.standing, port=port)}
+        return {"checked": True, **node.call_within(CALL_DEADLINE_S, ovs_switch.standing, port=port)}
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Wait until the pod's program has opened the socket; return what the switch then says."""
         port = _port(pod_id, attached.attachment.interface)
-        return {"vswitch": node.call(ovs_switch.connected, port=port)}
+        return {"vswitch": node.call_within(CALL_DEADLINE_S, ovs_switch.connected, port=port)}
 
     def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]:
         """Have the bridge forward by port and destination; return its flows."""
@@ -181,7 +181,7 @@ class OvsDpdkNetwork(NetworkDefaults):
             {"from": _member(way.incoming), "to": _member(way.outgoing), "destinations": way.destinations}
             for way in ways
         ]
-        return node.call(ovs_flows.steer, bridge=bridge, ways=told)
+        return node.call_within(CALL_DEADLINE_S, ovs_flows.steer, bridge=bridge, ways=told)
 
     @contextmanager
     def sockets(
@@ -195,21 +195,23 @@ class OvsDpdkNetwork(NetworkDefaults):
         told: dict[str, JsonValue] = {"owner": self._owner, "bridge": bridge, "nic": nic}
         try:
             made = [
-                node.call_within(_ADD_DEADLINE_S, ovs_switch.add, config=self._config, port=name, **told)
+                node.call_within(CALL_DEADLINE_S, ovs_switch.add, config=self._config, port=name, **told)
                 for name in names
             ]
-            served = node.call(ovs_switch.settled, port=names[0])
+            served = node.call_within(CALL_DEADLINE_S, ovs_switch.settled, port=names[0])
             mine = [{"mtu_octets": MTU_OCTETS, "kind": VHOST_USER, **one} for one in made]
             paths = {name: one["socket"] for name, one in zip(names, made, strict=True)}
             yield paths, {"ports": mine, "served": served}
         finally:
-            for name in names:
-                node.call_within(_ADD_DEADLINE_S, ovs_switch.remove, port=name, **told)
+            with ExitStack() as stack:  # each, although another one fails
+                for name in reversed(names):
+                    remove = partial(node.call_within, CALL_DEADLINE_S, ovs_switch.remove, port=name, **told)
+                    stack.callback(remove)
             self._undo.done(entry)
 
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
-        return node.call(ovs_switch.uses)
+        return node.call_within(CALL_DEADLINE_S, ovs_switch.uses)
 
 
 def vswitch_owner(run_dir: Path) -> str:

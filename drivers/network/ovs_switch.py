@@ -149,24 +149,27 @@ def _complaints(name: str) -> str:
 def stop(*, owner: str) -> None:
     """Node function: end the switch, whatever it still has, and remove its folder. Idempotent."""
     state = recorded()
-    if state and state["owner"] == owner:
-        taps = ovs_tools.taps() if "switch" in state and not _runs(state) else []
-        for name in ("switch", "database"):
-            if name == "switch" and name in state:
-                with contextlib.suppress(ToolkitError):  # else its bridges' taps outlive it
-                    ovs_tools.ask("exit", "--cleanup")
-                ended(**state[name])
-            if name in state:
-                programs.stop(folder=str(FOLDER / name), **state[name])
-                # its first thread may have ended while others still free the switch's memory
-                process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
-    process.terminate_owned(owner=owner)
-    if state and state["owner"] == owner:
-        for nic, mtu_octets in state.get("mtu_octets", {}).items():
-            interfaces.release(interface=nic, mtu_octets=mtu_octets)  # DPDK leaves it promiscuous
+    mine = state if state and state["owner"] == owner else {}
+    taps = ovs_tools.taps() if "switch" in mine and not _runs(mine) else []
+    with contextlib.ExitStack() as rest:  # the last first, and each of them although another one fails
+        rest.callback(lambda: shutil.rmtree(FOLDER, ignore_errors=True))
         for name in taps:
-            interfaces.delete(interface=name)
-    shutil.rmtree(FOLDER, ignore_errors=True)
+            rest.callback(interfaces.delete, interface=name)
+        for nic, mtu_octets in mine.get("mtu_octets", {}).items():  # DPDK leaves it promiscuous
+            rest.callback(interfaces.release, interface=nic, mtu_octets=mtu_octets)
+        rest.callback(process.terminate_owned, owner=owner)
+        for name in (name for name in ("database", "switch") if name in mine):
+            rest.callback(_end, name, **mine[name])
+
+
+def _end(name: str, *, pid: int, start_ticks: int) -> None:
+    if name == "switch":
+        with contextlib.suppress(ToolkitError):  # else its bridges' taps outlive it
+            ovs_tools.ask("exit", "--cleanup")
+        ended(pid=pid, start_ticks=start_ticks)
+    programs.stop(folder=str(FOLDER / name), pid=pid, start_ticks=start_ticks)
+    # its first thread may have ended while others still free the switch's memory
+    process.reap(pid, deadline_s=COMMAND_DEADLINE_S)
 
 
 def _runs(state: dict[str, Any]) -> bool:
@@ -280,9 +283,11 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
     record(state)
     if not _runs(state):
         return  # it was killed, and would never take a change: all of it goes with the last port
-    ovs_tools.configure("--", "--if-exists", "del-port", bridge, port)
+    words = ["--", "--if-exists", "del-port", bridge, port]
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
-        ovs_tools.configure("--", "--if-exists", "del-br", bridge)
+        words += ["--", "--if-exists", "del-br", bridge]
+    with contextlib.suppress(ToolkitError):  # one that does not take it in time: the same
+        ovs_tools.configure(*words)
 
 
 # ---------------------------------------------------------------- evidence

@@ -21,6 +21,7 @@ from bmwg.methodology.errors import DriverError
 FOLDER = Path("/run/bmwg-vswitch")
 PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 COMMAND_DEADLINE_S = 30.0
+CALL_DEADLINE_S = 240.0  # of a call on its node: the switch's start and a few commands, each with its own
 DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
 
 

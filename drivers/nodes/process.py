@@ -8,12 +8,14 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from bmwg.methodology.errors import DriverError
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
+_END_S = 5.0  # choice: half of it by SIGTERM
+_KILLED_S = 10.0  # choice: a killed one goes when it gets a CPU; at a load average of 11 that took over 2.5 s
 OWNER_VARIABLE = "BMWG_OWNER"  # in the environment of what a run starts: whose it is
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -61,22 +63,31 @@ def start_ticks(pid: int) -> int:
     return 0 if fields[0] in ("Z", "X") else int(fields[19])
 
 
-def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
+def terminate(*, pid: int, start_ticks: int, within_s: float = _END_S) -> bool:
     """End exactly this process, first by SIGTERM; `False` when it had already gone. Idempotent.
 
     Does not reap: its parent does. Raises DriverError NODE-12 when it outlives SIGKILL.
     """
-    if not same(pid, start_ticks):
-        return False
-    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, within_s / 2)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+    return _end({pid: start_ticks}, within_s) > 0
+
+
+def _end(ticks: Mapping[int, int], within_s: float) -> int:
+    """End these processes together, by pid and start time; return how many there were."""
+    left = {pid for pid in ticks if same(pid, ticks[pid])}
+    count = len(left)
+    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, max(within_s / 2, _KILLED_S))):
         end_s = time.monotonic() + wait_s
-        while time.monotonic() < end_s:
-            if not same(pid, start_ticks):
-                return True
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        while left := {pid for pid in left if same(pid, ticks[pid])}:
+            if time.monotonic() > end_s:
+                break
             time.sleep(0.005)
-    raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
+        else:
+            return count
+    numbers = ", ".join(map(str, sorted(left)))
+    raise DriverError("NODE-12", f"process {numbers}", expected="gone after SIGKILL", found="still there")
 
 
 def kill(*pids: int) -> None:
@@ -88,7 +99,7 @@ def kill(*pids: int) -> None:
 
 def kill_all(found: Callable[[], Collection[int]], *, within_s: float) -> list[int]:
     """End what is found at once, and look again until nothing is; return what is left past the deadline."""
-    end_s = time.monotonic() + within_s
+    end_s = time.monotonic() + max(within_s, _KILLED_S)
     while (pids := found()) and time.monotonic() < end_s:
         kill(*pids)
         time.sleep(0.02)
@@ -107,9 +118,10 @@ def interrupt(*, pid: int, start_ticks: int) -> bool:
 def terminate_owned(*, owner: str) -> int:
     """Node function: end every process whose environment carries this owner's label; returns how many.
 
-    It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors.
+    It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors. All are
+    ended together, so that a call takes as long as for one. Raises DriverError NODE-12.
     """
-    return sum(terminate(pid=pid, start_ticks=start_ticks(pid)) for pid in owned_pids(owner))
+    return _end({pid: start_ticks(pid) for pid in owned_pids(owner)}, _END_S)
 
 
 def owned_pids(owner: str) -> list[int]:

@@ -110,7 +110,8 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
     """
     if process.start_ticks(pid) in (0, start_ticks):  # else another program has its number by now
         members = _running(pid)
-        process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
+        with contextlib.suppress(DriverError):  # one that stays is told with what else of its session does
+            process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
         if left := process.kill_all(lambda: _running(pid), within_s=within_s):
             raise DriverError(
                 "NODE-12", f"processes {left}", expected="gone after SIGKILL", found="still there"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.machines import qemu_machine
+from bmwg.drivers.machines import qemu_use
 from bmwg.drivers.nodes import process
 from bmwg.drivers.openstack import settings
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -108,7 +108,7 @@ def sample(*, server_id: str) -> JsonValue:
     """
     pid, _ = _process_of(server_id)
     try:
-        return qemu_machine.use_of(pid)
+        return qemu_use.use_of(pid)
     except (OSError, KeyError) as error:
         raise _gone(server_id) from error
 

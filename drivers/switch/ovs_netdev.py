@@ -10,12 +10,12 @@ from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode
 from bmwg.drivers.api.switches import SwitchDriver
 from bmwg.drivers.network import ovs_parts, ovs_system
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.network.ovs_tools import CALL_DEADLINE_S
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.switch import ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 
 _BRIDGE = "bmwg-swo0"
-_DEADLINE_S = 60.0
 _LEAST_AGEING_S = 15  # a shorter one Open vSwitch makes this long (ovs-vswitchd.conf.db(5), mac-aging-time)
 _OWN = 10  # fewer entries than that Open vSwitch makes ten
 
@@ -48,7 +48,7 @@ class OvsNetdev:
         entry = self._undo.before("owner", node.place, owner=self._owner)
         try:
             made = node.call_within(
-                _DEADLINE_S,
+                CALL_DEADLINE_S,
                 ovs_calls.make,
                 config=self._config,
                 owner=self._owner,
@@ -57,16 +57,16 @@ class OvsNetdev:
                 ageing_s=self._settings.ageing_s,
                 entries=self._settings.entries,
             )
-            found = node.call(ovs_calls.settings, bridge=_BRIDGE)
+            found = node.call_within(CALL_DEADLINE_S, ovs_calls.settings, bridge=_BRIDGE)
             told = self._settings.told(self.name, found)
             yield {"bridge": _BRIDGE, "vswitch": node.call(ovs_parts.describe), "settings": told, **made}
         finally:
-            node.call_within(_DEADLINE_S, ovs_calls.end, owner=self._owner, bridge=_BRIDGE)
+            node.call_within(CALL_DEADLINE_S, ovs_calls.end, owner=self._owner, bridge=_BRIDGE)
             self._undo.done(entry)
 
     def table(self, node: Node) -> int:
         """Return how many addresses it has learned and not forgotten."""
-        return node.call(ovs_calls.learned, bridge=_BRIDGE)
+        return node.call_within(CALL_DEADLINE_S, ovs_calls.learned, bridge=_BRIDGE)
 
 
 _: type[SwitchDriver] = OvsNetdev

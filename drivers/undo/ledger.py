@@ -125,15 +125,24 @@ class Ledger:
                 entries.sort(key=_order_without_nodes)
             for entry in entries:
                 try:
-                    undo.run(entry)
-                except (ToolkitError, OSError) as error:
-                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] in _NAMESPACES:
-                        self.done(entry.number, f"its node was gone: {error}")
-                        continue
-                    failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
-                else:
-                    self.done(entry.number)
+                    self._undone_by(undo, entry, tolerant=nodes is None)
+                except Exception as error:  # whatever it is, the others must not stay for it
+                    said = (
+                        str(error) if isinstance(error, ToolkitError) else f"{type(error).__name__}: {error}"
+                    )
+                    failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {said}")
         return failures
+
+    def _undone_by(self, undo: Undoing, entry: Entry, *, tolerant: bool) -> None:
+        """Undo one act and note it; `tolerant` of what a node that is gone has taken with it."""
+        note = ""
+        try:
+            undo.run(entry)
+        except (ToolkitError, OSError) as error:
+            if not (tolerant and KINDS[entry.kind].tolerant and entry.place["kind"] in _NAMESPACES):
+                raise
+            note = f"its node was gone: {error}"
+        self.done(entry.number, note)
 
     def _append(self, line: Mapping[str, JsonValue]) -> None:
         data = json.dumps(line, sort_keys=True).encode() + b"\n"
@@ -225,7 +234,7 @@ def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
         if path.exists():
             try:
                 found[str(path.parent)] = cleanup(path.parent, index_dir=index_dir)
-            except TestbedError as error:
+            except (ToolkitError, OSError) as error:
                 found[str(path.parent)] = [str(error)]
         else:
             index.unlink()

@@ -78,10 +78,10 @@ class Undoing:
     def end_agents(self, entries: tuple[Entry, ...]) -> None:
         """End what holds the namespaces, here and on hosts that answer; one that does not has lost it."""
         for place in {json.dumps(entry.place, sort_keys=True): entry.place for entry in entries}.values():
-            if place["kind"] == "namespace":
-                process.terminate(pid=place["pid"], start_ticks=place["start_ticks"])
-            elif place["kind"] == ON_HOST:
-                with contextlib.suppress(ToolkitError):  # each of its entries then fails by name
+            with contextlib.suppress(ToolkitError):  # each entry of one that stays then fails by name
+                if place["kind"] == "namespace":
+                    process.terminate(pid=place["pid"], start_ticks=place["start_ticks"])
+                elif place["kind"] == ON_HOST:
                     self._host(place).call(
                         process.terminate, pid=place["pid"], start_ticks=place["start_ticks"]
                     )

@@ -11,7 +11,7 @@ import pytest
 from bmwg.drivers.nodes import process
 from bmwg.drivers.undo import ledger as ledger_module
 from bmwg.drivers.undo.ledger import Ledger, cleanup, cleanup_all
-from bmwg.methodology.errors import TestbedError, ToolkitBug
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug
 
 
 @pytest.fixture
@@ -169,3 +169,80 @@ def test_a_ledger_that_is_gone_is_reported_once(run_dir: Path, index: Path) -> N
     (run_dir / "ledger.jsonl").unlink()
     assert "is gone" in cleanup_all(index_dir=index)[str(run_dir)][0]
     assert cleanup_all(index_dir=index) == {}
+
+
+def test_an_undo_that_fails_in_any_way_keeps_no_other_from_being_undone(
+    run_dir: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by an error of ours alone: a tool without an end, arguments of another version, a full disk."""
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    for name in "abcd":
+        (run_dir / name).touch()
+        ledger.before("file", path=str(run_dir / name))
+    ledger.before("file", folder="arguments that its undo does not take")
+    real = ledger_module.remove_file
+
+    def slow(*, path: str) -> bool:
+        if path.endswith("c"):
+            raise subprocess.TimeoutExpired(["tool"], 5.0)
+        return real(path=path)
+
+    def full(line: dict[str, object]) -> None:
+        if line == {"done": 2}:
+            raise TestbedError("LEDGER-05", "no room")
+        append(line)
+
+    append = ledger._append
+    monkeypatch.setattr(ledger_module, "remove_file", slow)
+    monkeypatch.setattr(ledger, "_append", full)
+    failures = ledger.undo_all()
+    assert [name for name in "abcd" if (run_dir / name).exists()] == ["c"]
+    assert [entry.number for entry in ledger.pending] == [2, 3, 5]
+    assert len(failures) == 3
+    assert "folder" in failures[0]
+    assert "TimeoutExpired" in failures[1]
+    assert "LEDGER-05" in failures[2]
+
+
+def test_a_ledger_that_cannot_be_read_keeps_no_other_run_from_being_cleaned_up(
+    tmp_path: Path, index: Path
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "made").touch()
+        Ledger(tmp_path / name / "ledger.jsonl", index_dir=index).before(
+            "file", path=str(tmp_path / name / "made")
+        )
+    for entry in index.iterdir():  # both runs have ended
+        entry.write_text(json.dumps({**json.loads(entry.read_text()), "pid": 1, "start_ticks": 1}))
+    broken = Path(json.loads(sorted(index.iterdir())[0].read_text())["ledger"])
+    broken.unlink()
+    broken.mkdir()  # whatever is there cannot be read
+    found = cleanup_all(index_dir=index)
+    whole = next(tmp_path / name for name in ("first", "second") if tmp_path / name != broken.parent)
+    assert found[str(whole)] == []
+    assert not (whole / "made").exists()
+    assert "directory" in found[str(broken.parent)][0]
+
+
+def test_an_agent_that_does_not_end_is_told_and_the_rest_is_undone(
+    run_dir: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    held = {
+        "kind": "namespace",
+        "name": "dut1",
+        "pid": os.getpid(),
+        "start_ticks": process.start_ticks(os.getpid()),
+    }
+    (run_dir / "made").touch()
+    ledger.before("file", path=str(run_dir / "made"))
+    ledger.before("sysctl", held, key="x", value="0")
+
+    def stays(**named: object) -> bool:
+        raise DriverError("NODE-12", "process", expected="gone after SIGKILL", found="still there")
+
+    monkeypatch.setattr(process, "terminate", stays)
+    (failure,) = ledger.undo_all()
+    assert "LEDGER-03" in failure
+    assert not (run_dir / "made").exists()

@@ -22,6 +22,7 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
 START_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 3.0
+KILLED_DEADLINE_S = 10.0  # choice: a killed one goes when it gets a CPU; one in a driver's hands may never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +143,11 @@ class TesterProcess:
             self._log.close()
 
     def kill(self) -> None:
-        """End the program now."""
+        """End the program now; one that the kernel holds is not waited for beyond the deadline."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(KILLED_DEADLINE_S)
 
     @property
     def pid(self) -> int | None:

@@ -148,7 +148,8 @@ class MoonGenTraffic(OfFrames):
     def learn(self, spec: TrialSpec, /) -> None:
         """Send learning frames in both directions, at least ten and one a flow, and forget them."""
         count = max(10, spec.flows)
-        short = replace(spec, direction=Direction.BOTH, load_fps=max(200, count // 2), duration_s=count / 200)
+        load_fps = max(200, count // 2)
+        short = replace(spec, direction=Direction.BOTH, load_fps=load_fps, duration_s=count / load_fps)
         self._run(short)
 
     def run(self, spec: TrialSpec, /) -> TrialResult:

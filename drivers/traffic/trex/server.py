@@ -6,6 +6,7 @@ namespaces.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -20,6 +21,7 @@ from typing import IO, Any
 import yaml
 
 from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.traffic.embedded.process import KILLED_DEADLINE_S
 from bmwg.drivers.traffic.trex.config import SERVER, TrexConfig
 from bmwg.methodology.errors import ConfigError, TestbedError
 
@@ -198,6 +200,7 @@ class Server:
                 self._process.wait(STOP_DEADLINE_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):  # it may be in a driver's hands
+                    self._process.wait(KILLED_DEADLINE_S)
         self._log.close()
         shutil.rmtree(_DPDK_RUNTIME / self._prefix, ignore_errors=True)

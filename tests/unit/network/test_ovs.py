@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.network import ovs_switch, ovs_system
+from bmwg.drivers.network import ovs, ovs_dpdk, ovs_switch, ovs_system, ovs_tools
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.ovs import OvsNetwork
+from bmwg.drivers.nodes import process, programs
 from bmwg.drivers.paths import addresses, endpoints
+from bmwg.drivers.ports import interfaces
+from bmwg.drivers.switch import ovs_netdev
 from bmwg.drivers.testbed.file import network_spec
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 
@@ -81,3 +86,71 @@ def test_more_pods_than_two_need_one_segment():
     assert addresses.endpoint(3)[0] == "198.18.0.5/24"
     with pytest.raises(ValueError, match="64"):
         addresses.endpoint(64)
+
+
+class Switch:
+    """A switch of two ports whose tools and processes do as a test says."""
+
+    def __init__(self, monkeypatch, folder):
+        self.told, self.ended, self.fails = [], [], set()
+        monkeypatch.setattr(ovs_switch, "FOLDER", folder)
+        self.program = {"pid": os.getpid(), "start_ticks": process.start_ticks(os.getpid())}
+        ports = {name: {"bridge": f"br{name}", "nic": ""} for name in ("a", "b")}
+        state = {"owner": "one", "ports": ports, "switch": self.program, "database": self.program}
+        ovs_switch.record(state | {"mtu_octets": {"nic0": 1500}})
+        monkeypatch.setattr(ovs_tools, "configure", self._configure)
+        monkeypatch.setattr(ovs_tools, "ask", lambda *words: self._ended("asked"))
+        monkeypatch.setattr(ovs_switch, "ended", lambda **which: None)
+        monkeypatch.setattr(process, "reap", lambda pid, **within: None)
+        monkeypatch.setattr(process, "terminate_owned", lambda **which: self._ended("labelled"))
+        monkeypatch.setattr(interfaces, "release", lambda **which: self._ended("NIC"))
+        monkeypatch.setattr(programs, "stop", lambda folder, **which: self._ended(Path(folder).name))
+
+    def _configure(self, *words):
+        self.told.append(words)
+        if "tools" in self.fails:
+            raise DriverError("VSW-03", "ovs-vsctl", found="no end")
+
+    def _ended(self, what):
+        self.ended.append(what)
+        if what in self.fails:
+            raise DriverError("NODE-12", what, found="still there")
+
+
+def remove(port):
+    ovs_switch.remove(owner="one", bridge=f"br{port}", nic="", port=port)
+
+
+def test_a_switch_that_takes_no_change_in_time_goes_with_its_last_port(tmp_path, monkeypatch):
+    """A port's removal that fails would stay in the ledger, when the switch itself has long gone."""
+    switch = Switch(monkeypatch, tmp_path)
+    switch.fails = {"tools"}
+    remove("b")
+    assert ("--", "--if-exists", "del-port", "brb", "b", "--", "--if-exists", "del-br", "brb") in switch.told
+    assert switch.ended == []
+    remove("a")
+    assert switch.ended == ["asked", "switch", "database", "labelled", "NIC"]
+    assert not tmp_path.exists()
+
+
+def test_a_part_of_a_switch_that_does_not_end_keeps_no_other_from_it(tmp_path, monkeypatch):
+    switch = Switch(monkeypatch, tmp_path)
+    switch.fails = {"switch"}
+    with pytest.raises(DriverError, match="NODE-12"):
+        ovs_switch.stop(owner="one")
+    assert switch.ended == ["asked", "switch", "database", "labelled", "NIC"]
+    assert not tmp_path.exists()
+
+
+def test_whoever_waits_for_a_switch_waits_longer_than_its_start_does():
+    started = 2 * (ovs_switch._START_DEADLINE_S + ovs_tools.COMMAND_DEADLINE_S)
+    assert started < ovs_tools.CALL_DEADLINE_S
+
+
+@pytest.mark.parametrize(
+    "module", [ovs_dpdk, ovs, ovs_netdev], ids=["network ovs-dpdk", "network ovs", "switch ovs-netdev"]
+)
+def test_no_call_that_asks_the_switch_is_one_that_says_nothing_of_its_deadline(module):
+    """Such a call has 30 s, as long as one question to the switch: the node would be given up with it."""
+    asks = r"\bcall\(\s*(?:ovs_switch|ovs_system|ovs_flows|ovs_calls)\."
+    assert re.findall(asks, Path(module.__file__).read_text()) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.machines import qemu_machine
+from bmwg.drivers.machines import qemu_use
 from bmwg.drivers.nodes import cgroups, cpu_time, programs
 
 BURNT_NS = 300_000_000
@@ -82,7 +82,7 @@ def test_a_child_that_ended_is_in_the_time_of_its_program() -> None:
 
 def test_a_thread_that_ended_is_in_the_time_of_an_emulator() -> None:
     with told(_THREAD) as pid:
-        assert qemu_machine.use_of(pid)["cpu_ns"] >= BURNT_NS
+        assert qemu_use.use_of(pid)["cpu_ns"] >= BURNT_NS
 
 
 @pytest.mark.root

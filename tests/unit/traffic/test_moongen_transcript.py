@@ -59,3 +59,13 @@ def test_its_counts_are_read_by_stream(number, counts):
     streams = [driver._stream(SPECS[number], found, side) for side in range(len(counts))]
     assert [(one.sent_frames, one.received_frames) for one in streams] == counts
     assert all(one.effective_duration_ns >= 1_000_000_000 * 999 // 1000 for one in streams)
+
+
+@pytest.mark.parametrize(("flows", "frames"), [(1, 10), (500, 500), (16352, 16352)])
+def test_it_learns_by_one_frame_a_flow_and_within_two_seconds(traffic, monkeypatch, flows, frames):
+    ran = []
+    monkeypatch.setattr(traffic, "_run", ran.append)
+    traffic.learn(TrialSpec(frame_octets=64, load_fps=1000, duration_s=60.0, flows=flows))
+    (told,) = ran
+    assert told.intended_frames == frames
+    assert told.duration_s <= 2.5

@@ -146,7 +146,7 @@ def test_a_move_that_fails_leaves_the_guest_where_it_was_and_clears_the_other_pl
 
 
 def test_a_move_that_does_not_even_let_itself_be_cancelled_ends(monkeypatch) -> None:
-    monkeypatch.setattr(guest_moves, "_CALL_S", 0.0)
+    monkeypatch.setattr(guest_moves, "_CANCEL_S", 0.0)
     here = Qemu(failed("active"))
     with pytest.raises(TestbedError, match="MOVE-03") as caught:
         guest(here, Qemu()).moved(post_copy=False, within_s=0.0)
@@ -260,3 +260,15 @@ def test_frames_are_settled_when_half_a_second_of_them_lies_after_the_act() -> N
     assert found.settled_since(1400 * MS, 2000 * MS)
     del found._received[150]  # 1,500 ms
     assert not found.settled_since(1400 * MS, 2000 * MS)
+
+
+def test_a_guest_is_ended_at_its_other_place_too_where_its_first_does_not_answer() -> None:
+    class Gone(Qemu):
+        def call(self, function, **arguments):
+            raise DriverError("NODE-03", "node dut1 is broken")
+
+    there = Qemu({})
+    there.here = 1
+    with pytest.raises(DriverError, match="NODE-03"):
+        guest(Gone({}), there).end()
+    assert there.here == 0

@@ -14,25 +14,31 @@
 #include "watchdog.h"
 #include "xdp.h"
 
+#define IDLE_S 0.01 /* choice: of one queue at a time; of frames without end the channel gets no turn */
+
 static struct lane lanes[LANES]; /* large: kept off the stack; what is not used takes no memory */
 
 void trial_idle_poll(void)
 {
 	for (unsigned int i = 0; i < PORTS; i++) {
 		struct rte_mbuf *frames[BURST_LIMIT];
+		uint64_t end;
 		uint16_t got;
 
 		if (ports[i].xdp) {
 			xdp_input(&ports[i]);
 			continue;
 		}
-		for (uint16_t lane = 0; ports[i].attached && lane < ports[i].queues; lane++)
-			while ((got = rte_eth_rx_burst(ports[i].id, port_queue(&ports[i], lane), frames, BURST_LIMIT))) {
+		for (uint16_t lane = 0; ports[i].attached && lane < ports[i].queues; lane++) {
+			end = rte_rdtsc() + (uint64_t)(IDLE_S * (double)rte_get_tsc_hz());
+			while (rte_rdtsc() < end &&
+			       (got = rte_eth_rx_burst(ports[i].id, port_queue(&ports[i], lane), frames, BURST_LIMIT))) {
 				for (uint16_t k = 0; k < got; k++)
 					neighbour_input(&ports[i], rte_pktmbuf_mtod(frames[k], const uint8_t *),
 							rte_pktmbuf_data_len(frames[k]));
 				rte_pktmbuf_free_bulk(frames, got);
 			}
+		}
 	}
 }
 

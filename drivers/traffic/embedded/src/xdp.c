@@ -27,6 +27,7 @@
 #define PROBE_TRIES 200 /* of a millisecond: until the probe frame is in the interface's counters */
 #define PROBE_OCTETS 60u
 #define CONTROL_OCTETS 2048u
+#define AT_ONCE 4096u /* choice: frames of a port; who reads them has a trial to end as well */
 #define RECEIVE_OCTETS (4 << 20) /* of frames that passed, while nobody looks */
 
 /* The programs, built by clang from xdp.bpf.c into this binary. */
@@ -347,7 +348,7 @@ void xdp_input(struct port *p)
 	uint8_t room[CMSG_SPACE(sizeof(struct tpacket_auxdata))] __attribute__((aligned(8)));
 	const size_t addresses = 2u * RTE_ETHER_ADDR_LEN, tag = RTE_VLAN_HLEN;
 
-	for (;;) {
+	for (unsigned int taken = 0; taken < AT_ONCE; taken++) {
 		/* Room for a tag after the addresses. */
 		struct iovec parts[] = {{.iov_base = frame, .iov_len = addresses},
 					{.iov_base = frame + addresses + tag, .iov_len = sizeof(frame) - addresses - tag}};

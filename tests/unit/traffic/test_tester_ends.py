@@ -1,0 +1,46 @@
+"""A tester that outlives SIGKILL, as one in the hands of a NIC's driver, is not waited for without end."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from typing import Any, cast
+
+from bmwg.drivers.traffic.embedded import process
+from bmwg.drivers.traffic.trex.server import Server
+
+
+class Held:
+    """A process that outlives SIGKILL; who waits for it without a deadline fails here at once."""
+
+    pid = 7
+
+    def __init__(self) -> None:
+        self.killed = 0
+
+    def poll(self) -> None:
+        return None
+
+    def kill(self) -> None:
+        self.killed += 1
+
+    def send_signal(self, number: int) -> None:
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        assert timeout is not None
+        raise subprocess.TimeoutExpired(["tester"], timeout)
+
+
+def test_the_embedded_tester_is_given_up() -> None:
+    tester, held = process.TesterProcess(process.EmbeddedConfig()), Held()
+    tester._process = cast("Any", held)
+    tester.stop()
+    assert (held.killed, tester.pid) == (1, None)
+
+
+def test_trex_s_server_is_given_up_and_its_log_is_closed() -> None:
+    server, held = cast("Any", object.__new__(Server)), Held()
+    server._process, server._log, server._prefix = held, io.BytesIO(), "bmwg-of-nobody"
+    server.stop()
+    assert (held.killed, server._log.closed) == (1, True)
