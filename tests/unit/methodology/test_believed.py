@@ -53,11 +53,16 @@ def away(longest_ns: int, *, tester: bool = True, throttled: int = 0, lost: int 
 
 
 def trial(
-    seq: int, load_fps: int, lost: int, validity: Validity = Validity.VALID, unsent: int = 0
+    seq: int,
+    load_fps: int,
+    lost: int,
+    validity: Validity = Validity.VALID,
+    unsent: int = 0,
+    duration_s: float = 1.0,
 ) -> JudgedTrial:
-    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)
-    sent = load_fps - unsent
-    stream = StreamCounts(intended_frames=load_fps, sent_frames=sent, received_frames=sent - lost)
+    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=duration_s)
+    sent = spec.intended_frames - unsent
+    stream = StreamCounts(intended_frames=spec.intended_frames, sent_frames=sent, received_frames=sent - lost)
     result = TrialResult(spec=spec, streams=(stream,), wall_time_ns=10**9)
     return JudgedTrial(seq=seq, result=result, validity=validity)
 
@@ -110,6 +115,36 @@ def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled()
         " be lower",
         "the run was cut off in the midst of these trials and continued",
     )
+
+
+@pytest.mark.parametrize("kind", [OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED])
+def test_what_was_set_aside_is_told_of_every_answer_that_claims_a_load(kind: OutcomeType) -> None:
+    trials = [
+        trial(1, 53_203, 0),
+        *(trial(seq, 106_000, 41, Validity.TESTER_STALLED) for seq in range(2, 5)),
+        trial(5, 106_000, 0),
+        trial(6, 206_897, 900, Validity.SENT_SHORT),
+        *(trial(seq, 206_897, 0) for seq in (7, 8, 9, 10)),
+    ]
+    claimed = replace(measured(206_897), type=kind)
+    found = believed(claimed, trials, most_ratio=0.5, continued=False)
+    assert found.type is kind
+    assert "tester stalled 3, sent short 1" in found.quality[0]
+    assert "every trial up to 53203 frames/s was without loss; if they counted" in found.quality[0]
+    strict = believed(claimed, trials, most_ratio=0.1, continued=False, by_cpu=True)
+    assert strict.type is OutcomeType.UNSTABLE
+
+
+@pytest.mark.parametrize("aside", [Validity.TESTER_STALLED, Validity.HOST_STALLED])
+def test_short_clean_trials_make_no_disturbed_answer_calm(aside: Validity) -> None:
+    disturbed = [trial(seq, 300_000, 12, aside, duration_s=60.0) for seq in range(1, 7)]
+    clean = [trial(seq, 300_000, 0, duration_s=60.0) for seq in (7, 10)]
+    short = [trial(seq, 290_000, 0, duration_s=2.0) for seq in range(100, 160)]
+    low = [trial(seq, 100_000, 0, duration_s=60.0) for seq in range(200, 240)]
+    trials = [*disturbed, *clean, *short, *low]
+    found = believed(measured(300_000), trials, most_ratio=0.1, continued=False)
+    assert found.type is OutcomeType.UNSTABLE
+    assert "6 of 8 trials were set aside" in found.reason
 
 
 def test_what_valid_trials_lost_is_not_laid_on_those_set_aside() -> None:
