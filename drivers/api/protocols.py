@@ -338,7 +338,7 @@ class PathDriver(Protocol):
 
 @runtime_checkable
 class PodPathDriver(PathDriver, Protocol):
-    """A path whose ends are pods (`PathKind.ends_in_pods`): whatever runs in pods may go over it.
+    """A path whose ends are pods: whatever runs in pods may go over it.
 
     `probe_pods` and `between_pods` are `probe` and `deploy` with the pods' own kernels at its ends, in place
     of the tester.

@@ -41,7 +41,6 @@ class Wish:
     interface: str
     ips: tuple[str, ...] = ()
     mac: str = ""
-    default_route: tuple[str, ...] = ()
     cni_args: Mapping[str, JsonValue] | None = None
 
     def capability_arguments(self) -> dict[str, JsonValue]:
@@ -109,7 +108,6 @@ def _wish(one: Mapping[str, Any], number: int, namespace: str) -> Wish:
         interface=str(interface),
         ips=ips,
         mac=str(one.get("mac", "")),
-        default_route=tuple(one.get("default-route") or ()),
         cni_args=one.get("cni-args"),
     )
 

@@ -34,7 +34,6 @@ class ClientServerPath(ProgramsPath):
         scenario="a native client and a server in a hosting form, on two nodes",
         between_nodes="L2 underlay",
         apart=True,
-        ends_in_pods=True,
     )
     no_frames = "both of its ends are programs, and nothing forwards"
     suite = "testcases/sockets"

@@ -53,14 +53,13 @@ class Part:
 class Use:
     """What all parts used over some trials that carried `frames` (received, in all directions).
 
-    `offered_ns` is how long these trials sent; windows are longer by what lies before the first frame and
-    after the last. `softirq_ns` and `upcalls` (failed ones among them) are None where they were not counted.
+    Windows are longer than these trials sent, by what lies before the first frame and after the last.
+    `softirq_ns` and `upcalls` (failed ones among them) are None where they were not counted.
     """
 
     parts: tuple[Part, ...]
     frames: int
     trials: int
-    offered_ns: int
     softirq_ns: int | None = None
     upcalls: int | None = None
 
@@ -100,7 +99,6 @@ def use_of(results: Iterable[TrialResult]) -> Use | None:
         parts=tuple(_summed(name, [counts[name] for _, counts in kept]) for name in sorted(widest)),
         frames=sum(result.received_frames for result, _ in kept),
         trials=len(kept),
-        offered_ns=sum(round(result.spec.total_s * 1e9) for result, _ in kept),
         softirq_ns=None if None in softirq else sum(value for value in softirq if value is not None),
         upcalls=None if None in upcalls else sum(value for value in upcalls if value is not None),
     )

@@ -17,10 +17,9 @@ class PathKind:
 
     `networked` says that a network option takes part; `scenario` is the path in a reader's words;
     `between_nodes` how its two nodes are joined, empty where it stays on one. `apart` says that the tester's
-    two ports lie in different network namespaces, which not every tester can serve. `ends_in_pods`: both
-    of its ends are pods, in which programs may run in place of the tester. `at_sockets`: the tester's ports
-    may be at vhost-user sockets, where other paths have a NIC. `axes` are the names of what else its cells
-    may vary (`methodology/cells/axes.py`).
+    two ports lie in different network namespaces, which not every tester can serve. `at_sockets`: the
+    tester's ports may be at vhost-user sockets, where other paths have a NIC. `axes` are the names of what
+    else its cells may vary (`methodology/cells/axes.py`).
     """
 
     name: str
@@ -31,7 +30,6 @@ class PathKind:
     between_nodes: str = ONE_NODE
     apart: bool = False
     axes: tuple[str, ...] = ()
-    ends_in_pods: bool = False
     at_sockets: bool = False
 
     def contradictions(self, hosting: str, function: str, network: str) -> Iterator[tuple[str, str, str]]:
@@ -59,5 +57,4 @@ def between_pods(
         scenario=scenario,
         between_nodes=between_nodes,
         apart=True,
-        ends_in_pods=True,
     )

@@ -32,7 +32,6 @@ from bmwg.methodology.simulated_devices.unruly import (
 
 LONG_S = 60.0  # rfc2544-24
 MOST_WRONG = 0.01  # choice: share of the searches of one device whose plain numbers may be wrong
-FORGIVEN = ("loses in 25 % of trials", "loses in 40 % of trials")  # two trials a load tell no share
 _SLACK = 0.005  # choice: of the truth; one frame in a trial, and the grain of a model
 _LOWEST_FPS, _HIGHEST_FPS = 60_000, 600_000
 _QUEUE_FRAMES = 256

@@ -104,11 +104,6 @@ def first_part(experiment: str) -> str:
     return part_of(experiment, next(iter(EXPERIMENTS[experiment].figures)))
 
 
-def every_id() -> tuple[str, ...]:
-    """Return the ids of all tests that there are, in their order."""
-    return tuple(experiment.test_id for experiment in EXPERIMENTS.values())
-
-
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[JobsSpec]]:
     """Yield every cell, experiment by experiment, the forms of each in the profile's order."""
     for entry in profile["experiments"]:

@@ -72,7 +72,6 @@ TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
 ORIGIN_TEST = f"{TEST_IDS}FAIL-1"  # of all forms and functions
 OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
-OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
 def with_networks(profile: Profile[RequestsSpec], names: Sequence[str]) -> Profile[RequestsSpec]:

@@ -17,7 +17,6 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.repeated.profile import Profile
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.orders import Times, orders, savings
-from bmwg.methodology.kinds.requests.profile import OTHER_PODS
 from bmwg.methodology.kinds.requests.records import FORMS, RequestsSpec
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.kinds.requests import option_table
@@ -84,7 +83,7 @@ def test_a_profile_measures_pods_by_each_option_where_it_names_their_objects(nam
 def test_an_option_has_its_test_and_all_others_share_one() -> None:
     assert profile.test_id("one_client", "pod_bridge") == profile.test_id("start", "pod_bridge") == "HP-POD-1"
     assert profile.test_id("start", "pod_host-device") == "HP-POD-5"
-    assert profile.test_id("start", "pod_cilium") == profile.test_id("start", OTHER_PODS) == "HP-POD-7"
+    assert profile.test_id("start", "pod_cilium") == profile.test_id("start", "pod_other") == "HP-POD-7"
     assert profile.test_id("one_client", "vm_para") == "HP-ONE-5"
     embedded = {profile.test_id("start", f"{POD_PREFIX}{name}") for name in networks_of_testbed(Settings())}
     assert embedded == {f"HP-POD-{number}" for number in range(1, 7)}  # each has a test of its own

@@ -12,7 +12,6 @@ from bmwg.methodology.simulated_devices.coverage import MODELS, alike, mean_cove
 from bmwg.methodology.simulated_devices.device import Claim
 from bmwg.methodology.simulated_devices.misleading import (
     DEVICES,
-    FORGIVEN,
     Misled,
     Pausing,
     Waving,
@@ -23,6 +22,7 @@ from bmwg.methodology.simulated_devices.misleading import (
 from bmwg.methodology.simulated_devices.unruly import TwoStates
 
 CASES = 10
+FORGIVEN = ("loses in 25 % of trials", "loses in 40 % of trials")  # two trials a load tell no share
 LONG = Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=60.0)
 HALF = Claim(loss_ratio=0.0, exceed_ratio=0.5, duration_s=60.0)
 
