@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import breaches
 import pytest
-import runs
 from cases_companions import NONE as PLAIN
 from cases_companions import RESETS
 from cases_rfc2544 import THREE
@@ -13,6 +12,7 @@ from cases_rfc9004 import GOOD as GOOD_BURSTS
 from foreign import outcomes, said
 from runs import IPDV, LATENCY, MLR, PDV, RECOVERY, TPUT, run
 from testers import Dying, Hasty, Timeless
+from wrongly import told
 
 from bmwg.methodology.benchmarks import back_to_back, recovery
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
@@ -20,11 +20,6 @@ from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRI
 RECOVERED = run(RECOVERY, profile=THREE)
 RESET = f"{recovery.RESET_METRIC}.link"
 WAYS = {way: {"traffic": {"directions": [way]}} for way in ("forward", "both")}
-
-
-def told(make, row: str, benchmark: str = "") -> str:
-    verdict = runs.verdict_of(make(), row, benchmark)
-    return "absent" if verdict is None else verdict.original.value
 
 
 def more(name: str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import runs
 from cases_chains import design
 from cases_others import CABLED, ISOLATED
 from cases_rfc2544 import MEDIUM, RECOVERY, THREE
@@ -14,16 +13,12 @@ from cases_tst009 import GOOD as QUALIFIED
 from cases_tst009 import TIMED
 from foreign import header, outcomes, put, said
 from runs import LATENCY_8219, TPUT, TST009, paths, run
+from wrongly import renumbered, told
 
 from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.reports.checker.clauses.rfc8219 import SIZES
 
 TWO_SIZES = {"paths": paths(64, 128)}
-
-
-def told(make, row: str, benchmark: str = "") -> str:
-    verdict = runs.verdict_of(make(), row, benchmark)
-    return "absent" if verdict is None else verdict.original.value
 
 
 def less(**axes):
@@ -43,14 +38,7 @@ def less(**axes):
 def wire_last(data, trials, platform):
     """Have the tester qualified after everything else."""
     trials.sort(key=lambda one: one["cell"].startswith("wire/"))
-    number = {one["seq"]: place for place, one in enumerate(trials, start=1)}
-    for one in trials:
-        one["seq"] = number[one["seq"]]
-    for one in data["outcomes"]:
-        one["trials"] = [number[seq] for seq in one["trials"]]
-        for bound in (one.get("lower"), one.get("upper")):
-            if bound:
-                bound["trials"] = [number[seq] for seq in bound["trials"]]
+    renumbered(data, trials)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ def run_copy(run_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run_folder, tmp_path / "run"))
 
 
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of a module's own run (its fixture `made`) that a test may change."""
+    return Path(shutil.copytree(made, tmp_path / made.name))
+
+
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return two key pairs: the signer's and another one's."""

@@ -86,11 +86,6 @@ def made(tmp_path_factory):
         return closed(store)
 
 
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "a"))
-
-
 def test_folder_and_bundle_verify(made, tmp_path) -> None:
     require_whole(made, tmp_path / "a.bmwg.tar")
 

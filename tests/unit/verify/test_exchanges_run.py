@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from acts_run import acts_run
-from repeated_run import each_life, forged, times_first_answer
+from repeated_run import each_life, forged
 from tests.unit.acts.test_exchanges import LOAD, figures, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
@@ -36,11 +34,6 @@ def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return acts_run(tmp_path_factory.mktemp("exchanges"), PROFILE, executions)
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "x"))
 
 
 def test_the_run_verifies_and_its_page_says_when_a_configuration_was_in_force(made) -> None:
@@ -71,7 +64,3 @@ def test_the_run_verifies_and_its_page_says_when_a_configuration_was_in_force(ma
 )
 def test_counts_that_no_function_has_are_found(run, told) -> None:
     assert {"VER-03", "VER-34"} <= forged(run, each_life(lambda life: life["told"].update(told)))
-
-
-def test_a_shorter_time_does_not_follow_from_the_executions(run) -> None:
-    assert "VER-16" in forged(run, times_first_answer(0.5))

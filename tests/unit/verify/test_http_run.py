@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import mutations
 import pytest
@@ -32,11 +30,6 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("http"))
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "web"))
 
 
 @pytest.fixture(scope="module")

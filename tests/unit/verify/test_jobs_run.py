@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 from jobs_run import SEED, made_run
 from repeated_run import forged, require_whole, times_first_answer
@@ -18,11 +15,6 @@ from bmwg.reports.verify.repetitions import Line, room_ns
 def made(tmp_path_factory):
     """Native and pods measured in turns, other forms and NBench not there."""
     return made_run(tmp_path_factory.mktemp("jobs"), QUICK)
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "j"))
 
 
 def test_folder_and_bundle_verify(made, tmp_path) -> None:

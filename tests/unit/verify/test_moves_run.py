@@ -40,11 +40,6 @@ def made(tmp_path_factory):
     return acts_run(tmp_path_factory.mktemp("moves"), MOVES, executions, {"accelerator": "tcg"})
 
 
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "m"))
-
-
 def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None:
     assert verify_folder(made).findings == ()
     page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from acts_run import acts_run
@@ -67,11 +65,6 @@ def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return acts_run(tmp_path_factory.mktemp("resizes"), PROFILE, executions)
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "z"))
 
 
 def test_the_run_verifies_and_its_page_tells_shares_and_the_load_beside_of_each_way(made) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from repeated_run import (
@@ -53,11 +51,6 @@ def made(tmp_path_factory):
                 done.append(recorded(STREAMS, store, planned, "streams-p2p-1", asked, one))
             store.add_outcome(STREAMS.answered(planned, done))
         return closed(store)
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "s"))
 
 
 def test_each_interval_of_a_report_says_that_it_is_within_one_deployment(made) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,11 +85,6 @@ def made_run(folder: Path, *, profile=QUICK.data, breaks: str = "", seed: int | 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return made_run(tmp_path_factory.mktemp("turns"))
-
-
-@pytest.fixture
-def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "s"))
 
 
 def found(folder: Path) -> list[tuple[str, str, str]]:
