@@ -19,7 +19,9 @@ FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
-UNNAMED = FRAMES  # the kind of what says none: profiles, cells, rules, lines from before there were others
+UNNAMED = (
+    FRAMES  # the kind of what says none: profiles, cells, rules, and lines from before there were others
+)
 FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
@@ -287,11 +289,6 @@ class TrialResult:
     def lost_frames(self) -> int:
         """Lost in all directions."""
         return sum(stream.lost_frames for stream in self.streams)
-
-    @property
-    def silent(self) -> bool:
-        """Whether frames of some direction were sent and not one of them came."""
-        return any(stream.sent_frames and not stream.received_frames for stream in self.loaded)
 
     @property
     def loss_ratio(self) -> float:

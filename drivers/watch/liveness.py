@@ -39,11 +39,10 @@ class Liveness:
             if (seen := self._before.get(end.node, _NOTHING)["interfaces"].get(end.interface))
         }
 
-    def fault(self, *, acted: bool = False, silent: bool = False) -> str | None:
+    def fault(self, *, acted: bool = False) -> str | None:
         """Say what has failed since the deployment was ready; None while all of it stands.
 
         `acted`: the trial interrupted links itself, so that one was lost since the last look is no fault.
-        `silent`: no frame of some direction came, so that machines whose provider is slow to tell are asked.
         """
         for name, before in self._before.items():
             try:
@@ -71,12 +70,6 @@ class Liveness:
                     return f"interface {interface} on node {name} was set down"
             if (lost := self._lost_link(name, now["interfaces"])) and not acted:
                 return f"interface {lost} on node {name} lost its link"
-        return self._machine_fault() if silent and not acted else None
-
-    def _machine_fault(self) -> str | None:
-        for name, machine in self._bed.standing_machines.items():
-            if why := machine.fault():
-                return f"machine {name} no longer stands: {why}"
         return None
 
     def _lost_link(self, node: str, interfaces: Mapping[str, JsonValue]) -> str | None:

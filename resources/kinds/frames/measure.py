@@ -103,8 +103,8 @@ class CellMeasurement:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
         if known:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, *known))))
-        if result.fault is None:
-            result = replace(result, fault=self._fault(acted=spec.act is not None, silent=result.silent))
+        if result.fault is None and (fault := self._fault(acted=spec.act is not None)):
+            result = replace(result, fault=fault)
         if result.fault is not None:  # an answer quotes it, and is published as the journal is
             result = replace(result, fault=redact(result.fault))
         assessment = assess(result, self._policy)
