@@ -55,12 +55,21 @@ def start_ticks(pid: int) -> int:
 
     A pid alone may be used again; pid and start time together name one process.
     """
+    fields = _fields(pid)
+    return 0 if not fields or fields[0] in ("Z", "X") else int(fields[19])
+
+
+def state(pid: int) -> str:
+    """State of a process as the kernel's letter; empty when there is none."""
+    return next(iter(_fields(pid)), "")
+
+
+def _fields(pid: int) -> list[str]:
+    """Fields of a process' /proc/PID/stat behind its name; none when there is no such process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return 0
-    fields = stat.rpartition(")")[2].split()
-    return 0 if fields[0] in ("Z", "X") else int(fields[19])
+        return []
 
 
 def terminate(*, pid: int, start_ticks: int, within_s: float = _END_S) -> bool:

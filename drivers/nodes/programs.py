@@ -1,6 +1,6 @@
 """Programs that run on a node: started, watched, sampled and ended by node functions.
 
-Ids: PROG-01 the program is not there, PROG-02 it ended at once, PROG-03 its port is taken.
+Ids: PROG-01 the program is not there, PROG-02 it ended at once or cannot be held, PROG-03 its port is taken.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from bmwg.drivers.nodes import cpu_time, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _TAIL_LINES = 5
+_HOLD_S = 10.0
+# states of /proc/PID/stat: stopped, ended (or none: gone), or in the kernel, which it leaves as a stopped one
+_HELD = "TtZXD"
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
@@ -95,12 +98,25 @@ def fault(*, pid: int, start_ticks: int, folder: str) -> str | None:
 
 
 def hold(*, pid: int, start_ticks: int, held: bool) -> None:
-    """Node function: stop the processes of a program's session where they are, or have them go on."""
+    """Node function: stop the processes of a program's session where they are, or have them go on.
+
+    Returns when each of them is stopped: one may start another while they are looked for. Raises DriverError
+    PROG-02 where one is not stopped in time.
+    """
     if not process.same(pid, start_ticks):
         return
-    for member in session(pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(member, signal.SIGSTOP if held else signal.SIGCONT)
+    asked = set[int]()
+    end_s = time.monotonic() + _HOLD_S
+    while members := [one for one in session(pid) if one not in asked or process.state(one) not in _HELD]:
+        for member in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGSTOP if held else signal.SIGCONT)
+        if not held:
+            return
+        if time.monotonic() > end_s:
+            raise DriverError("PROG-02", f"processes {members}", expected="stopped", found="still running")
+        asked.update(members)
+        time.sleep(0.005)
 
 
 def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> None:

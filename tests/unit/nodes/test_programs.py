@@ -10,6 +10,11 @@ from tests.waiting import eventually
 
 from bmwg.drivers.nodes import process, programs
 
+_BREEDING = """
+breed() { sleep 0.005; [ "$1" -eq 0 ] || (breed $(($1 - 1))) & }
+breed 2000
+sleep 600
+"""
 _CHILDREN = 20
 _MANY = f"for i in $(seq {_CHILDREN}); do sleep 600 & done; wait"
 
@@ -24,6 +29,21 @@ def test_whatever_a_stopped_program_has_begun_has_ended_when_stop_returns(tmp_pa
     programs.stop(**started, folder=str(folder), within_s=1.0)
     assert [pid for pid, ticks in members.items() if process.same(pid, ticks)] == []
     assert not folder.exists()
+
+
+def test_a_program_that_goes_on_starting_others_is_held_whole(tmp_path: Path) -> None:
+    """Each child starts another one and ends: whoever is listed has a successor that is not."""
+    folder = tmp_path / "run"
+    programs.write_files(folder=str(folder), files={})
+    started = programs.start(command=["sh", "-c", _BREEDING], folder=str(folder), packages=[])
+    try:
+        for _ in range(20):
+            programs.hold(**started, held=True)
+            assert {process.state(one) for one in programs.session(started["pid"])} <= {"T", "Z", "D", ""}
+            programs.hold(**started, held=False)
+        assert process.state(started["pid"]) != "T"
+    finally:
+        programs.stop(**started, folder=str(folder))
 
 
 def test_a_program_that_has_the_number_by_now_is_left_alone(tmp_path: Path) -> None:
