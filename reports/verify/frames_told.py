@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.cells import axes, neighbours
+from bmwg.methodology.record.seals import is_hidden
+from bmwg.methodology.records import NOTHING, Cell, StreamCounts, TrialResult, TrialSpec
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.checker.places import has_nodes_here
@@ -197,4 +199,42 @@ def _of_watches(trial: Trial) -> Iterator[Shortfall]:
             )
 
 
-RULES: tuple[Rule[Evidence], ...] = (evidence_given, tellings_agree, tags_among_all, losses_possible)
+@rule("VER-55", "", "each trial of frames ran with the settings and beside the neighbour of its cell")
+def stood_as_varied(evidence: Evidence) -> Iterator[Shortfall]:
+    """What a deployment of frames tells of these two, or leaves out, is what its cells vary."""
+    if evidence.run is None or evidence.platform is None:
+        return
+    cells = {planned.cell.cell_id: planned.cell for planned in evidence.plan}
+    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    lines = ((trial.cell_id, trial.deployment_id) for trial in evidence.trials)
+    for cell_id, deployment in dict.fromkeys(lines):
+        described = evidence.platform["deployments"].get(deployment)
+        if cell_id not in cells or not isinstance(described, Mapping):
+            continue
+        told, wanted = _varied(described), _asked(cells[cell_id])
+        for name in sorted(told.keys() | wanted.keys()):
+            found, expected = told.get(name, NOTHING), wanted.get(name, NOTHING)
+            hidden = any(map(is_hidden, found if isinstance(found, list) else (found,)))
+            if found != expected and not hidden:
+                yield f"{cell_id}: {name} of {deployment}", str(expected), str(found)
+
+
+def _varied(described: Mapping[str, Any]) -> dict[str, Any]:
+    settings, beside = described.get("settings"), described.get(neighbours.AXIS)
+    told = dict(settings) if isinstance(settings, Mapping) else {}
+    name = beside.get("name") if isinstance(beside, Mapping) else beside
+    return {**told, neighbours.AXIS: name or neighbours.ALONE}
+
+
+def _asked(cell: Cell) -> dict[str, Any]:
+    settings = {".".join(place): value for place, value in axes.settings(cell.axes).items()}
+    return {**settings, neighbours.AXIS: neighbours.of(cell)}
+
+
+RULES: tuple[Rule[Evidence], ...] = (
+    stood_as_varied,
+    evidence_given,
+    tellings_agree,
+    tags_among_all,
+    losses_possible,
+)

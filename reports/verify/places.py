@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.cells import axes, neighbours, parallel, vnics
+from bmwg.methodology.cells import neighbours, parallel, vnics
 from bmwg.methodology.record.facts import below
-from bmwg.methodology.record.seals import is_hidden
-from bmwg.methodology.records import FRAMES, NOTHING, Cell, TrialResult
+from bmwg.methodology.records import NOTHING, Cell, TrialResult
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule
 from bmwg.reports.store.canonical import sha256_of
@@ -77,27 +76,12 @@ def _differs(cell: Cell, described: Mapping[str, Any], options: frozenset[str]) 
 
 
 def _of_axes(cell: Cell, described: Mapping[str, Any]) -> Iterator[Shortfall]:
-    """Hold what a cell varies against what stood: a guest's NIC, and of frames settings and neighbour.
-
-    A deployment of frames always tells of these two where its cell has them.
-    """
-    machines = described.get("machines")
+    """Hold the kind of a guest's NIC against what stood."""
+    asked, machines = dict(cell.axes).get(vnics.AXIS), described.get("machines")
     for machine in machines.values() if isinstance(machines, Mapping) else ():
-        vnic, asked = below(machine, "vnic", "kind"), dict(cell.axes).get(vnics.AXIS)
+        vnic = below(machine, "vnic", "kind")
         if asked is not None and isinstance(vnic, str) and vnic != asked:
             yield vnics.AXIS, str(asked), vnic
-    if cell.kind != FRAMES:
-        return
-    settings, beside = described.get("settings"), described.get(neighbours.AXIS)
-    told: dict[str, Any] = dict(settings) if isinstance(settings, Mapping) else {}
-    wanted: dict[str, Any] = {".".join(place): value for place, value in axes.settings(cell.axes).items()}
-    told[neighbours.AXIS] = _named(beside, "name") or neighbours.ALONE
-    wanted[neighbours.AXIS] = neighbours.of(cell)
-    for name in sorted(told.keys() | wanted.keys()):
-        found = told.get(name, NOTHING)
-        hidden = any(map(is_hidden, found if isinstance(found, list) else (found,)))
-        if found != wanted.get(name, NOTHING) and not hidden:
-            yield name, str(wanted.get(name, NOTHING)), str(found)
 
 
 def _beside(cell: Cell, told: Any) -> Iterator[Shortfall]:

@@ -14,7 +14,8 @@ import runs
 
 from bmwg.methodology.cells import neighbours, vnics
 from bmwg.methodology.kinds.streams.profile import PROFILES
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import FRAMES, Cell
+from bmwg.reports.verify.frames_told import stood_as_varied
 from bmwg.reports.verify.places import ran_where_asked
 from bmwg.reports.verify.verify import verify_folder
 
@@ -70,8 +71,10 @@ def shortfalls(cell: Cell, described: dict[str, Any]) -> list[str]:
         outcomes=(),
         loads=(),
         lines=[SimpleNamespace(cell_id=cell.cell_id, deployment_id="one")],
+        trials=[SimpleNamespace(cell_id=cell.cell_id, deployment_id="one")] if cell.kind == FRAMES else [],
     )
-    return [where for where, _, _ in ran_where_asked.check(evidence)]  # type: ignore[arg-type]
+    rules = (ran_where_asked, stood_as_varied)
+    return [where for rule in rules for where, _, _ in rule.check(evidence)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
