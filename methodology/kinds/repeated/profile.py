@@ -183,10 +183,11 @@ class Profiles(Generic[SpecT]):
 
 
 def repetitions_of(profile: Mapping[str, Any]) -> Repetitions:
-    """Return how many executions of each cell a profile wants, by the keys that all of these have."""
+    """Return how many executions of each cell a profile wants; fewer do where a limit of time ends it."""
+    wanted = profile["repetitions"]
     return Repetitions(
-        wanted=profile["repetitions"],
-        least=min(profile["least_repetitions"], profile["repetitions"]),
+        wanted=wanted,
+        least=min(profile.get("least_repetitions", wanted), wanted),
         max_invalid=profile["max_invalid"],
         limit_s=float(profile.get("cell_limit_s", math.inf)),
     )
