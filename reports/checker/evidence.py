@@ -212,3 +212,9 @@ class Evidence:
         """Return a trial with its histograms, read again from its line."""
         data = json.loads(self.files.piece(JOURNAL_FILE, trial.start, trial.octets))
         return replace(trial.trial, result=result_from_json(of_today(data)))
+
+
+def cells_of(evidence: Evidence) -> dict[str, Cell]:
+    """Return by its id each cell that was planned or answered."""
+    cells = {planned.cell.cell_id: planned.cell for planned in evidence.plan}
+    return cells | {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}

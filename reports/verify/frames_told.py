@@ -10,7 +10,7 @@ from typing import Any
 from bmwg.methodology.cells import axes, neighbours
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import NOTHING, Cell, StreamCounts, TrialResult, TrialSpec
-from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.evidence import Evidence, Trial, cells_of
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.checker.places import has_nodes_here
 
@@ -204,8 +204,7 @@ def stood_as_varied(evidence: Evidence) -> Iterator[Shortfall]:
     """What a deployment of frames tells of these two, or leaves out, is what its cells vary."""
     if evidence.run is None or evidence.platform is None:
         return
-    cells = {planned.cell.cell_id: planned.cell for planned in evidence.plan}
-    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    cells = cells_of(evidence)
     lines = ((trial.cell_id, trial.deployment_id) for trial in evidence.trials)
     for cell_id, deployment in dict.fromkeys(lines):
         described = evidence.platform["deployments"].get(deployment)

@@ -15,7 +15,7 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.plan.planning import deployment_of
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.evidence import Evidence, cells_of
 from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule, shown
 
 _KINDS = {  # of the interface that a reference plugin gives a pod
@@ -83,8 +83,7 @@ def reasons_fit(evidence: Evidence) -> Iterator[Shortfall]:
 def questions(evidence: Evidence) -> Iterator[str]:
     """Name cells without a trial whose deployment stood for other cells of the run."""
     tried = {line.cell_id for line in evidence.lines}
-    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
-    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
+    cells = cells_of(evidence)
     stood = {deployment_of(cells[cell_id]) for cell_id in tried if cell_id in cells}
     unstable = {one.cell.cell_id for one in evidence.outcomes if one.type is OutcomeType.UNSTABLE}
     found = [

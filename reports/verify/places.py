@@ -13,7 +13,7 @@ from typing import Any
 from bmwg.methodology.cells import neighbours, parallel, vnics
 from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import NOTHING, Cell, TrialResult
-from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.evidence import Evidence, cells_of
 from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.copies import near_copies
@@ -31,8 +31,7 @@ def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
     """
     if evidence.run is None or evidence.platform is None:
         return
-    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
-    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    cells = cells_of(evidence)
     options = _options(evidence)
     for cell_id, deployment in dict.fromkeys((line.cell_id, line.deployment_id) for line in evidence.lines):
         described = evidence.platform["deployments"].get(deployment)
@@ -114,8 +113,7 @@ def _networks(told: Any) -> Iterator[str]:
 @rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
 def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
     """Each execution, and each trial of frames, of a cell with a neighbour tells what that did."""
-    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
-    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    cells = cells_of(evidence)
     for execution in evidence.executions:
         if execution.cell_id not in cells or execution.body.faults:
             continue
