@@ -30,6 +30,11 @@ def has_controller(name: str) -> bool:
     return (ROOT / name).is_dir()
 
 
+def root_of(name: str) -> Path:
+    """Give the root of the hierarchy that a controller is in; it need not be there."""
+    return ROOT if version() == 2 else ROOT / name
+
+
 def roots() -> list[Path]:
     """List the roots of every hierarchy of the version whose controllers are in use."""
     kind = "cgroup2" if version() == 2 else "cgroup"

@@ -72,5 +72,4 @@ def _cpuset_folders(cgroup: str) -> list[Path]:
     """Return the folder of a cgroup where cpusets are kept; none where the machine has no cpusets."""
     if not cgroups.has_controller("cpuset"):
         return []
-    root = cgroups.ROOT if cgroups.version() == 2 else cgroups.ROOT / "cpuset"
-    return [root / cgroup.lstrip("/")]
+    return [cgroups.root_of("cpuset") / cgroup.lstrip("/")]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.platform_record.source import LocalSource
 from bmwg.drivers.platform_record.translation import maybe_translated
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
@@ -30,17 +31,21 @@ _VALUE = struct.Struct("=i")
 _START_S = 5.0  # choice: a cold interpreter on a busy machine takes about a second
 _END_S = 5.0
 
-# Ends with its parent: it looks every few milliseconds. SCHED_IDLE alone does not yield to other sessions
-# where the kernel shares CPU time by session first, so the session gets the lowest share as well.
+# Ends with its parent: it looks every few milliseconds. SCHED_IDLE yields to processes of the same cgroup
+# alone: in a login session or a container a spinner takes the whole group's share from pods, whose groups lie
+# beside it. So it goes to the root, where it yields to every group. There the kernel may share CPU time by
+# session first, so the session gets the lowest share. Where either is refused it spins all the same.
 _SPINNER = """
 import os, sys
 cpu, parent = int(sys.argv[1]), int(sys.argv[2])
 os.sched_setaffinity(0, {cpu})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-try:
-    open("/proc/self/autogroup", "w").write("19")
-except OSError:
-    pass
+for setting, wanted in ((sys.argv[3], "0"), ("/proc/self/autogroup", "19")):
+    try:
+        with open(setting, "w") as file:
+            file.write(wanted)
+    except OSError:
+        pass
 os.write(1, b"spinning")
 os.close(1)
 while os.getppid() == parent:
@@ -116,10 +121,11 @@ class Awake:
 
     def _spin(self) -> str:
         """Start a spinner on each CPU; return why not, "" when all run."""
+        procs = cgroups.root_of("cpu") / "cgroup.procs"
         with ExitStack() as begun:
             for cpu in self._cpus:
                 spinner = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-c", _SPINNER, str(cpu), str(os.getpid())],
+                    [sys.executable, "-I", "-S", "-c", _SPINNER, str(cpu), str(os.getpid()), str(procs)],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import eventually
 
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.watch import awake
 from bmwg.drivers.watch.awake import Awake, current, hold, kept_awake, limit_us, release
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake, sentence
@@ -184,8 +185,41 @@ def test_an_error_within_the_block_ends_it_too() -> None:
     assert children() == before
 
 
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A cgroup of the CPU controller that this test made."""
+    folder = cgroups.root_of("cpu") / f"bmwg-awake-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made: {error}")
+    try:
+        yield folder
+    finally:
+        assert eventually(lambda: not (folder / "cgroup.procs").read_text())
+        folder.rmdir()
+
+
+def test_a_spinner_takes_no_group_s_share_from_pods_beside_it(group: Path) -> None:
+    """As idle as it is, it would have the share of its parent's group against other groups."""
+    root = group.parent / "cgroup.procs"
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(CPU), str(group / "cgroup.procs")],
+        stdout=subprocess.PIPE, text=True,
+    ) as parent:  # fmt: skip
+        assert parent.stdout is not None
+        try:
+            spinner = parent.stdout.readline().strip()
+            assert (group / "cgroup.procs").read_text().split() == [str(parent.pid)]
+            assert spinner in root.read_text().split()
+        finally:
+            parent.kill()
+
+
 PARENT = """
 import os, sys, time
+if len(sys.argv) > 2:
+    open(sys.argv[2], "w").write("0")
 from bmwg.drivers.watch import awake
 from bmwg.methodology.trial.keep_awake import KeepAwake
 awake.maybe_translated = lambda source: False
