@@ -10,6 +10,7 @@ from typing import Any
 
 from bmwg.methodology.answers.believed import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.answers.data_plane import Use, use_of
+from bmwg.methodology.answers.ladder import device_metric
 from bmwg.methodology.cells import axes, patterns
 from bmwg.methodology.records import (
     BAREMETAL,
@@ -68,6 +69,10 @@ class Facts:
     def of_metric(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a metric or of a family of metrics."""
         return tuple(o for o in self.outcomes if o.metric == metric or o.metric.startswith(metric + "."))
+
+    def of_devices(self) -> tuple[Outcome, ...]:
+        """Return the throughputs of devices without loss, all by the one document that this run follows."""
+        return self.of_metric(device_metric(self.outcomes))
 
     def of_search(self) -> tuple[Outcome, ...]:
         """Return what searches found, one answer a cell: throughput, on the wire the tester's envelope.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.mlrsearch import outcome as goal_outcome
 from bmwg.methodology.mlrsearch.goal import Claim
+from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import tst009
 from bmwg.reports.render.text import percent
 
@@ -70,6 +71,11 @@ def condition(metric: str) -> str:
         f"Throughput by RFC 9971 (conditional throughput): of the trials of {claim.duration_s:g}\u00a0s"
         f" at a load {_share(claim)} may lose more than the column says."
     )
+
+
+def conditions(outcomes: Iterable[Outcome]) -> str:
+    """Say in sentences under which conditions these are throughputs; empty where they have none."""
+    return " ".join(dict.fromkeys(filter(None, (condition_alone(one.metric) for one in outcomes))))
 
 
 def condition_alone(metric: str) -> str:

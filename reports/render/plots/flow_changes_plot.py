@@ -88,14 +88,13 @@ def _drawn(
         figure.legend(loc="outside upper center", frameon=False)
 
     left = len(series) - len(shown)
-    of_all = (searches.condition_alone(one.metric) for points in series.values() for _, one in points)
-    conditions = [f" {said}" for said in dict.fromkeys(filter(None, of_all))]
+    condition = searches.conditions(one for points in series.values() for _, one in points)
+    more = f" {left} further lines are in the table only." if left else ""
     return draw_plot(
         name,
         title,
         f"Throughput per port and direction in 1,000 frames/s over {over}; a bar is a wide interval, in which"
-        f" the answer lies. Answers that are no plain number are left out. {left} further lines are in the"
-        f" table only.{''.join(conditions)}",
+        f" the answer lies. Answers that are no plain number are left out.{more} {condition}".rstrip(),
         (5.8, 3.2),
         draw,
     )

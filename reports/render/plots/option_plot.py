@@ -254,8 +254,8 @@ def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
 def _description(rows: Sequence[Outcome], left: int, *, latency: bool) -> str:
     words = "Beside each bar: the number, to the load at which it no longer holds"
     words += "; latency at its own row's load, so loads differ." if latency else "."
-    conditions = dict.fromkeys(searches.condition_alone(row.metric) for row in rows)
-    said = (words, *conditions, f"{left} further answers are in the tables only." if left else "")
+    more = f"{left} further answers are in the tables only." if left else ""
+    said = (words, searches.conditions(rows), more)
     return " ".join(filter(None, said))
 
 

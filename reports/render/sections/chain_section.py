@@ -7,14 +7,16 @@ from typing import Any
 
 from bmwg.methodology.cells import chains
 from bmwg.methodology.records import Cell, Outcome
-from bmwg.reports.render.blocks import Block, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render import searches
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import Beside, beside
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.data_plane import brief
-from bmwg.reports.render.sections.results import answer, tail
+from bmwg.reports.render.sections.results import found as answer
+from bmwg.reports.render.sections.results import tail
 from bmwg.reports.render.text import NONE, nanoseconds, unit
 
 NAME = "chains"
@@ -30,7 +32,7 @@ Series = Mapping[Cell, Sequence[tuple[int, Outcome]]]  # by what the chains shar
 def series_of(facts: Facts) -> Series:
     """Return the chains of a run by what they share, shortest first; PVP is a chain of one beside others."""
     found: dict[Cell, list[tuple[int, Outcome]]] = {}
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_devices():
         if (number := chains.length(outcome.cell)) is not None:
             found.setdefault(chains.alike(outcome.cell), []).append((number, outcome))
     return {
@@ -62,16 +64,24 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
                     unit(outcome.cell.frame_octets, "octets"),
                     str(number),
                     badge(outcome.type),
-                    answer(outcome),
+                    answer(facts, outcome),
                     (tail(found) if found and tail(found) else NONE),
                     (brief(facts.use(outcome)) if facts.use(outcome) else NONE),
                     _activation(facts, outcome),
                     NONE if link is None else _SAID[link.holds],
                 ]
             )
-    head = ["path and option", "frame size", "functions", "type", "throughput per port and direction"]
+    head = [
+        "path and option",
+        "frame size",
+        "functions",
+        "type",
+        "throughput per port and direction, frames/s",
+    ]
     head += ["latency p50 / p99", "data plane at that throughput", "activation", "against the shorter chain"]
-    return [*title("Chains"), *figure, *table(head, rows, "Chains of functions by their length")]
+    lines = [*title("Chains"), *figure, *table(head, rows, "Chains of functions by their length")]
+    condition = searches.conditions(one for points in series.values() for _, one in points)
+    return [*lines, *(paragraph(condition) if condition else [])]
 
 
 def _activation(facts: Facts, outcome: Outcome) -> str:
@@ -126,13 +136,14 @@ def chain_plot(facts: Facts) -> Plot | None:
 
     left = len(every) - len(shown)
     more = f" {left} further options are in the table only." if left else ""
+    condition = searches.conditions(one for points in shown.values() for _, one in points)
     return draw_plot(
         NAME,
         "Throughput and latency against the length of a chain",
         "Filled marks are plain numbers, and lines join these alone; a stroke is an interval between its"
         " ends, an arrow up means at least, an arrow down less than, a cross an unstable answer. Latency is"
         f" at each chain's own throughput, so loads differ; of two directions the one with the"
-        f" greater p99. One function is the path pvp, or a chain of one.{more}",
+        f" greater p99. One function is the path pvp, or a chain of one.{more} {condition}".rstrip(),
         (7.2, 3.6),
         draw,
     )

@@ -9,8 +9,9 @@ from bmwg.methodology.factors import stated
 from bmwg.methodology.factors.effects import Effect, Effects, effects_of
 from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.findings import listed
+from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts
+from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.text import NONE, number_of
@@ -31,7 +32,9 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
     found = _found(facts)
     if found is None:
         return []
-    lines = [*title("Effects of factors"), *_design(found), *_apart(facts), *_as_found(facts), *figure]
+    condition = searches.conditions(facts.of_devices())
+    lines = [*title("Effects of factors"), *_design(found, condition), *_apart(facts), *_as_found(facts)]
+    lines += figure
     if found.main:
         lines += _effects("Effect of each factor on the throughput", found, found.main)
     if found.interactions:
@@ -42,17 +45,17 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
 def _found(facts: Facts) -> Effects | None:
     """Return the effects among answers of one sort: native ones where there are any, else all."""
     native, machines = facts.by_translation()
-    mine = native if native.of_metric(THROUGHPUT) else facts
+    mine = native if native.of_devices() else facts
     apart = set() if mine is facts else {outcome.cell for outcome in machines.outcomes}
     planned = (planned.cell for planned in facts.run.plan)
-    return effects_of(mine.of_metric(THROUGHPUT), (cell for cell in planned if cell not in apart))
+    return effects_of(mine.of_devices(), (cell for cell in planned if cell not in apart))
 
 
 def _apart(facts: Facts) -> list[Block]:
     """Tell how many answers take no part, since translated machines made them and others are native."""
     native, machines = facts.by_translation()
-    left = len(machines.of_metric(THROUGHPUT))
-    if not left or not native.of_metric(THROUGHPUT):
+    left = len(machines.of_devices())
+    if not left or not native.of_devices():
         return []
     words = (
         f"{number_of(left, 'answer')} through machines under {machines.accelerators()} take no part: held "
@@ -76,7 +79,7 @@ def _as_found(facts: Facts) -> list[Block]:
     return paragraph(words)
 
 
-def _design(found: Effects) -> list[Block]:
+def _design(found: Effects, condition: str) -> list[Block]:
     design, runs = found.design, len(found.replicates)
     rows = [[factor.name, "; ".join(factor.levels), factor.levels[0]] for factor in design.factors]
     asked = len(design.combinations)
@@ -103,7 +106,8 @@ def _design(found: Effects) -> list[Block]:
             " hold for the others alone."
         )
     head = ["factor", "levels", "held against"]
-    return [*paragraph(words), *table(head, rows, "Factors of the design and their levels")]
+    said = paragraph(f"{words} {condition}".rstrip())
+    return [*said, *table(head, rows, "Factors of the design and their levels")]
 
 
 def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[Block]:

@@ -21,7 +21,7 @@ from bmwg.methodology.trial import directions
 from bmwg.reports import rooms
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.results import beside_wide
 from bmwg.reports.render.text import NONE, number_of, percent, quantity_text, sequence, unit, whole
@@ -324,7 +324,8 @@ def _by_capacity(facts: Facts, stands: Sequence[Standing]) -> list[Block]:
         if stand.outcome.type is not OutcomeType.NOT_ASSESSED:
             groups.setdefault(_title(stand.outcome.cell), []).append(stand)
     numbered = [name for name, mine in groups.items() if any(one.measured for one in mine)]
-    lines: list[Block] = []
+    condition = searches.conditions(facts.of_devices())
+    lines = paragraph(condition) if condition and numbered else []
     for name in numbered[:_SHOWN_MATRICES]:
         mine = groups[name]
         rows = [[stage, *(_told(facts, mine, stands, stage, each) for each in RESULTS)] for stage in Stage]
@@ -345,7 +346,7 @@ def _told(
     frames = [one for one in here if one.outcome.cell.kind == FRAMES and not _counts_frames(one)]
     parts = [_accuracy(facts, counted)] if counted else []
     if frames and (stage, criterion) == (Stage.OPERATION, Criterion.SPEED):
-        parts.append(_speed(one.outcome for one in frames))
+        parts.append(_speed(facts, [one.outcome for one in frames]))
     else:
         parts += [f"{one.outcome.metric}: {_words(one)}" for one in frames]
     parts += [f"{one.outcome.metric}: {_words(one)}" for one in here if one.outcome.cell.kind != FRAMES]
@@ -355,23 +356,23 @@ def _told(
     return "; ".join(parts) or gap(stage, criterion, mine, of_run)
 
 
-def _speed(outcomes: Iterable[Outcome]) -> str:
+def _speed(facts: Facts, outcomes: Sequence[Outcome]) -> str:
     """Return throughput, median and 99th percentile by frame size, then what else was measured."""
     by_size: dict[int, list[str]] = {}
     others: list[str] = []
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.metric != THROUGHPUT):
+    found = facts.of_devices()
+    for outcome in sorted(outcomes, key=lambda outcome: outcome not in found):
         for value in outcome.values:
             name = percentile_name(value.metric)
             told = quantity_text(value.number, value.unit)
-            if outcome.metric == THROUGHPUT:
-                by_size.setdefault(outcome.cell.frame_octets, []).append(
-                    f"throughput {told}{beside_wide(outcome)}"
-                )
+            if outcome in found and value.metric == outcome.metric:
+                text = f"throughput {told}{beside_wide(outcome)}"
+                by_size.setdefault(outcome.cell.frame_octets, []).append(text)
             elif outcome.metric == LATENCY and name in ("p50", "p99"):
                 way = directions.without(value.metric)[1]
                 text = f"latency {name} {told}"
                 by_size.setdefault(outcome.cell.frame_octets, []).append(directions.of(text, way))
-        if outcome.metric not in (THROUGHPUT, LATENCY):
+        if outcome not in found and outcome.metric != LATENCY:
             others.append(outcome.metric)
     said = [f"{unit(size, 'octets')}: {', '.join(parts)}" for size, parts in sorted(by_size.items())]
     counted = {metric: others.count(metric) for metric in others}

@@ -51,12 +51,12 @@ def beside(facts: Facts) -> list[Block]:
                 *back(one),
             ]
         )
-    conditions = dict.fromkeys(filter(None, (searches.condition_alone(one.metric) for one in mine)))
+    condition = searches.conditions(mine)
     head = ["metric", "alone", "beside it", "ratio", "its share of its CPUs", "its own work, beside / alone"]
     return [
         *title("Beside neighbours (RFC 8172 3.3, RFC 8204 5.5 and 5.8, LTD 3.2.2.6.1 and 3.2.2.3.2)"),
         *paragraph(_HOW),
-        *(block for said in conditions for block in paragraph(said)),
+        *(paragraph(condition) if condition else []),
         *table([*HEAD, *head, *TAIL], rows, "Answers beside a neighbour and without one"),
         *remarks(mine),
     ]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from bmwg.methodology.benchmarks import back_to_back, recovery, recovery_latency
 from bmwg.methodology.measurements import modifiers
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Cell, Outcome
 from bmwg.reports.render.blocks import Block, code, fold, paragraph
-from bmwg.reports.render.facts import THROUGHPUT, Facts
-from bmwg.reports.render.sections.common_columns import bound, rate, section, shown, value
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import bound, rate, section, shown
 from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import NONE, plain, unit
 
@@ -49,26 +49,39 @@ def recoveries(facts: Facts) -> list[Block]:
         metric,
         "System recovery (RFC 2544 26.5)",
         (*_LOADS, "average", "least", "largest", "standard deviation"),
-        lambda one: [*_loads(one, facts), *_spread(one, metric)],
+        lambda one: [*_loads(one, facts, recovery.RFC2544), *_spread(one, metric)],
     )
 
 
-def _loads(one: Outcome, facts: Facts) -> list[str]:
-    """Return the throughput of a cell, its overload and the load that followed, frames/s."""
-    known = [
-        each
-        for each in facts.outcomes
-        if each.cell == one.cell
-        and each.lower is not None
-        and (each.metric == THROUGHPUT or value(each, THROUGHPUT) is not None)
-    ]
-    used = min(known, key=lambda each: each.metric != THROUGHPUT, default=None)
-    lowest = used.lower if used is not None else None
+def _loads(one: Outcome, facts: Facts, method: recovery.RecoveryMethod) -> list[str]:
+    """Return the throughput that was overloaded, the overload and the load that followed, frames/s."""
     specs = [facts.run.trial(seq).spec for seq in one.trials]
     overloads = [(spec.load_fps, spec.then_load_fps) for spec in specs if spec.then_load_fps is not None]
     loads = [sorted(set(column)) for column in zip(*overloads, strict=True)] or [[], []]
     told = [", ".join(unit(load, "frames/s") for load in column) or NONE for column in loads]
-    return [NONE if lowest is None else unit(lowest.load_fps, "frames/s"), *told]
+    used = _overloaded(facts, one.cell, method, loads[0][0]) if loads[0] else None
+    return [NONE if used is None else unit(used, "frames/s"), *told]
+
+
+def _overloaded(facts: Facts, cell: Cell, method: recovery.RecoveryMethod, overload_fps: int) -> int | None:
+    """Return the throughput of a cell that gives this overload: several searches may have found one.
+
+    What the highest load cut short tells less, so one that gives it as it is comes first.
+    """
+    found = [
+        each.lower.load_fps
+        for first in facts.of_search()
+        if first.cell == cell
+        for each in (first, *facts.beside(first))
+        if each.lower is not None
+    ]
+    fitting = (
+        fps
+        for most_fps in (None, overload_fps)
+        for fps in found
+        if recovery.recovery_loads(fps, most_fps, method).overload_fps == overload_fps
+    )
+    return next(fitting, None)
 
 
 def recoveries_with_latency(facts: Facts) -> list[Block]:
@@ -77,7 +90,12 @@ def recoveries_with_latency(facts: Facts) -> list[Block]:
 
     def cells(one: Outcome) -> list[str]:
         before = shown(one, recovery_latency.BEFORE, "ns")
-        return [*_loads(one, facts), *_spread(one, lost), *_spread(one, back_in)[:3], before]
+        return [
+            *_loads(one, facts, recovery_latency.LTD),
+            *_spread(one, lost),
+            *_spread(one, back_in)[:3],
+            before,
+        ]
 
     head = (*_LOADS, "no loss after, average", "least", "largest", "standard deviation")
     latency = ("latency back after, average", "least", "largest", "mean latency before")

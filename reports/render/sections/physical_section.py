@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bmwg.methodology.factors import physical
+from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, paragraph, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.text import unit
 
 _HEAD = ("path and option", "what is counted", "tried", "what equals the device")
@@ -17,13 +18,14 @@ def section(facts: Facts) -> list[Block]:
     if device is None:
         return []
     native, _ = facts.by_translation()
-    found = physical.against(device, native.of_metric(THROUGHPUT))
+    found = physical.against(device, native.of_devices())
     figure = f"{unit(device.throughput_fps, 'frames/s')} per port and direction without loss"
     said = (
         f"The profile names a physical device: {device.name}, {figure} at "
         f"{unit(device.frame_octets, 'octets')}, as told by {device.source}. It was not measured here. A "
-        "number carries it where its lower bound is as high, and does not where its upper bound is no higher."
-    )
+        "number carries it where its lower bound is as high, and does not where its upper bound is no "
+        f"higher. {searches.conditions(one.outcome for series in found for one in series.tried)}"
+    ).rstrip()
     lines = [*title("Beside a physical device"), *paragraph(said)]
     if not found:
         return [

@@ -152,8 +152,8 @@ def _searched(
 
 def _condition(outcomes: Iterable[Outcome]) -> list[Block]:
     """Say under which condition these are throughputs; nothing of those without loss by RFC 2544."""
-    said = dict.fromkeys(filter(None, (searches.condition_alone(one.metric) for one in outcomes)))
-    return [block for text in said for block in paragraph(text)]
+    said = searches.conditions(outcomes)
+    return paragraph(said) if said else []
 
 
 def _measured(one: Outcome, unit_name: str) -> str:

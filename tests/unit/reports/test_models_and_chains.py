@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import made_parts
 import pytest
-from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
+from made_parts import ENVELOPE, LATENCY, TESTBED, THROUGHPUT, Maker, cell, header, result
 
-from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.report import write_report
 from bmwg.reports.render.plots.option_panels import beside
@@ -177,3 +179,56 @@ def test_a_chain_that_would_be_faster_than_a_shorter_one_is_called_wrong(tmp_pat
         maker.measured(cell("chain", "bridge", axes=(("chain", "a>b"),)), 300_000, 1_400_000)
     page = write_report(store.folder).read_text(encoding="utf-8")
     assert re.search("one of both\\s+answers is wrong", page)
+
+
+def test_conditional_throughputs_make_up_chains_effects_and_matrices_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Indicative profiles find throughput by RFC 9971 alone: a run with `factors` once had no effects."""
+    monkeypatch.setattr(made_parts, "search_metric", lambda one: ENVELOPE if one.qualifies_tester else GOAL)
+    with RunStore.create(tmp_path, "one", header(testbed=BED)) as store:
+        maker = Maker(store)
+        maker.measured(cell("wire"), 1_400_000, 1_600_000)
+        for replicate in (1, 2, 3):
+            for chain, capacity in (("a", 400_000 + replicate), ("a>b", 200_000 - replicate)):
+                axes = (("chain", chain), ("replicate", replicate))
+                maker.measured(cell("chain", "bridge", axes=axes), capacity, 1_400_000)
+    page = write_report(store.folder).read_text(encoding="utf-8")
+    condition = "at that load at most 50 % may lose a frame"
+    chains, effects = _section(page, "Chains"), _section(page, "Effects of factors")
+    assert chains.count("not above the shorter chain") == 3
+    assert "6 answers are plain numbers" in effects
+    assert "moved the figure" in effects
+    assert condition in chains.replace("\u00a0", " ")
+    assert condition in effects.replace("\u00a0", " ")
+    matrices = (store.folder / "report-matrices.html").read_text(encoding="utf-8")
+    assert re.search(r"octets: throughput \d", matrices)
+    assert condition in matrices.replace("\u00a0", " ")
+
+
+def test_a_recovery_stands_beside_the_throughput_that_was_overloaded(tmp_path: Path) -> None:
+    """Two searches of a cell may find two: 110 % of 788,046 is 866,851, and no share of 797,057."""
+    metric = "system_recovery.rfc2544_26_5"
+    with RunStore.create(tmp_path, "one", header(testbed=BED)) as store:
+        maker, one = Maker(store), cell("pvp", "bridge")
+        for name, load in ((THROUGHPUT, 797_057), (GOAL, 788_046)):
+            seq = maker.trial(one, load, metric=name)
+            number = Quantity(metric=name, number=load, unit="frames/s")
+            bound = Bound(load_fps=load, trials=(seq,))
+            maker.outcome(one, name, OutcomeType.MEASURED, values=(number,), lower=bound, trials=(seq,))
+        sent = result(one, 866_851)
+        seq = store.append_trial(
+            cell_id=one.cell_id,
+            deployment_id="pvp-bridge",
+            metric=metric,
+            test_id="R2544-REC-1.1",
+            phase="repetition 1",
+            result=replace(sent, spec=replace(sent.spec, then_load_fps=433_425, then_duration_s=0.2)),
+            validity=Validity.VALID,
+        )
+        number = Quantity(metric=metric, number=1.0, unit="ms")
+        maker.outcome(one, metric, OutcomeType.MEASURED, values=(number,), trials=(seq,))
+    page = write_report(store.folder).read_text(encoding="utf-8")
+    section = _section(page, "System recovery (RFC 2544 26.5)")
+    assert "788,046" in section
+    assert "797,057" not in section
