@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from bmwg.methodology.cells import axes
@@ -88,11 +88,22 @@ class Design:
         return tuple(combinations(range(len(self.factors)), 2))
 
     def restricted(self, kept: Iterable[tuple[int, ...]]) -> Design:
-        """Return the design of these combinations alone, with the same factors."""
+        """Return the design of these combinations alone: the same factors, of each the levels that are left.
+
+        A level without any combination would leave its factor told apart from nothing.
+        """
         wanted = set(kept)
+        mine = [combination for combination in self.combinations if combination in wanted]
+        left = [sorted({combination[place] for combination in mine}) for place in range(len(self.factors))]
         return Design(
-            factors=self.factors,
-            combinations=tuple(combination for combination in self.combinations if combination in wanted),
+            factors=tuple(
+                replace(factor, levels=tuple(factor.levels[level] for level in levels))
+                for factor, levels in zip(self.factors, left, strict=True)
+            ),
+            combinations=tuple(
+                tuple(levels.index(level) for levels, level in zip(left, combination, strict=True))
+                for combination in mine
+            ),
         )
 
     def columns(self, term: Term, combination: Sequence[int]) -> list[float]:
@@ -108,7 +119,7 @@ class Design:
         """Return how many columns a term has."""
         found = 1
         for place in term:
-            found *= len(self.factors[place].levels) - 1
+            found *= max(0, len(self.factors[place].levels) - 1)  # 0 of a level that is left alone
         return found
 
     def separable(self, term: Term, others: Iterable[Term]) -> bool:

@@ -54,11 +54,11 @@ class Effects:
     """What a run says of its design.
 
     `used` counts answers that are plain numbers; `left_out` are the others, `unreached` counts planned cells
-    without an answer. `unmeasured` are combinations
-    without any. `inseparable` are terms with those that they cannot be told from (none named: several
-    together). `assumed` are the interactions that had to be taken as nil. `freedom` are degrees of freedom,
-    `spread` is the residual standard deviation as a ratio, `resolution` the widest answer's upper end over
-    its lower one.
+    without an answer. `unmeasured` are combinations without any, `unseen` levels of factors without any: the
+    effects are those of the levels that are left. `inseparable` are terms with those that they cannot be told
+    from (none named: several together). `assumed` are the interactions that had to be taken as nil. `freedom`
+    are degrees of freedom, `spread` is the residual standard deviation as a ratio, `resolution` the widest
+    answer's upper end over its lower one.
     """
 
     design: Design
@@ -67,6 +67,7 @@ class Effects:
     left_out: tuple[Outcome, ...]
     unreached: int
     unmeasured: tuple[tuple[int, ...], ...]
+    unseen: tuple[tuple[str, tuple[str, ...]], ...]
     main: tuple[Effect, ...]
     interactions: tuple[Effect, ...]
     inseparable: tuple[tuple[Term, tuple[Term, ...]], ...]
@@ -89,8 +90,9 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
     mine = [outcome for outcome in outcomes if axes.replicate(outcome.cell.axes) is not None]
     plain = [one for one in mine if one.type is OutcomeType.MEASURED and one.lower]
     left_out = tuple(one for one in mine if one not in plain)
-    rows = [(design.place(one.cell), axes.replicate(one.cell.axes) or 0, _log_fps(one)) for one in plain]
-    seen = design.restricted(combination for combination, _, _ in rows)
+    measured = {design.place(one.cell) for one in plain}
+    seen = design.restricted(measured)
+    rows = [(seen.place(one.cell), axes.replicate(one.cell.axes) or 0, _log_fps(one)) for one in plain]
     every = [*seen.main, *seen.pairs]
     inseparable = [
         (term, seen.confounded_with(term, every)) for term in every if not seen.separable(term, every)
@@ -109,7 +111,12 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
         used=len(plain),
         left_out=left_out,
         unreached=sum(in_design(cell) and cell not in answered for cell in cells),
-        unmeasured=tuple(one for one in design.combinations if one not in seen.combinations),
+        unmeasured=tuple(one for one in design.combinations if one not in measured),
+        unseen=tuple(
+            (factor.name, tuple(level for level in factor.levels if level not in left.levels))
+            for factor, left in zip(design.factors, seen.factors, strict=True)
+            if factor != left
+        ),
         main=tuple(effect for term in told for effect in fitted.effects(term)) if fitted else (),
         interactions=tuple(one for term in pairs for one in fitted.effects(term)) if fitted else (),
         inseparable=tuple(inseparable),

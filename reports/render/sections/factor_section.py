@@ -157,6 +157,8 @@ def _limits(found: Effects) -> list[Block]:
     if assumed:
         names = ", ".join(design.name(one) for one in assumed)
         lines.append(f"Taken as nil, since too few answers are there to estimate them: {names}.")
+    for name, levels in found.unseen if found.used else ():
+        lines.append(f"{name}: no plain number at {', '.join(levels)}; effects are told of its other levels.")
     if found.unmeasured:
         names = "; ".join(design.words(one) for one in found.unmeasured[:_MOST_NAMED])
         lines.append(f"Combinations without any plain number: {names}.")

@@ -175,6 +175,40 @@ def test_answers_that_are_no_plain_numbers_are_left_out_and_named() -> None:
     assert by_name(told)["network option"] == pytest.approx(0.5, rel=1e-2)
 
 
+def test_a_level_that_a_machine_lacks_takes_no_other_level_s_effect_with_it() -> None:
+    """A network option that is not there once left the options that were there without an effect."""
+    found = []
+    for network, size, replicate in product(("bridge", "ebpf-tc", "ptp"), SIZES, (1, 2, 3)):
+        one = cell(network, size, replicate)
+        lacks = Outcome(outcome_id=one.cell_id, metric="t", cell=one, type=OutcomeType.NOT_ASSESSED)
+        fps = 500_000 * (1.3 if network == "ptp" else 1) * (0.8 if size == 1518 else 1)
+        found.append(lacks if network == "ebpf-tc" else outcome(one, fps + replicate))
+    told = effects_of(found)
+    assert told is not None
+    assert told.unseen == (("network option", ("ebpf-tc",)),)
+    assert told.inseparable == ()
+    (network,) = (one for one in told.main if told.design.name(one.term) == "network option")
+    assert (network.levels, network.against) == (("ptp",), ("bridge",))
+    assert network.ratio == pytest.approx(1.3, rel=1e-4)
+    assert network.moved
+
+
+def test_a_factor_of_which_one_level_is_left_tells_nothing() -> None:
+    found = []
+    for network, size, replicate in product(NETWORKS, SIZES, (1, 2)):
+        one = cell(network, size, replicate)
+        lacks = Outcome(outcome_id=one.cell_id, metric="t", cell=one, type=OutcomeType.NOT_ASSESSED)
+        found.append(lacks if network == "ptp" else outcome(one, 500_000 + size + replicate))
+    told = effects_of(found)
+    assert told is not None
+    assert [told.design.name(one.term) for one in told.main] == ["frame size"]
+    assert told.interactions == ()
+    assert told.inseparable == ()
+    none = effects_of([replace(one, type=OutcomeType.UNSTABLE) for one in found])
+    assert none is not None
+    assert (none.used, none.main, none.inseparable) == (0, (), ())
+
+
 def test_one_replicate_without_anything_left_has_no_interval() -> None:
     told = effects_of([outcome(cell(network, 64, 1), 1000) for network in NETWORKS])
     assert told is not None
