@@ -32,8 +32,8 @@ _GAPS = 10  # between six columns
 _TAILS = ("p50", "p99")
 _OF_A_BUFFER = "n [a-b]: the number of one run; a is what no buffer carried of it, loss from b on"
 _BY_TST009 = (
-    "Throughput by TST009 where none by RFC 2544 is: a load that lost frames in a trial stands where another"
-    " trial of it lost none."
+    "Throughput by TST009 where not both sides have one by RFC 2544: a load that lost frames in a trial"
+    " stands where another trial of it lost none."
 )
 
 
@@ -102,7 +102,9 @@ def _numbers(made: Comparison) -> list[str]:
             column = column_of(cell)
             wanted = column.metrics or tuple(rows)
             goals = [metric for metric in rows if of_goal(metric)]  # where no search without a goal is
-            searched = next((rows[metric] for metric in (*wanted, *goals) if metric in rows), None)
+            able = [rows[metric] for metric in (*wanted, *goals) if metric in rows]
+            both = (row for row in able if _of(row, "first").numbers and _of(row, "second").numbers)
+            searched = next(both, able[0] if able else None)
             if searched is not None:
                 told.setdefault(searched.metric)
             name = column.name(cell) + (f" {key[1]}" if several else "")
