@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.needs import needs_crun
+from tests.waiting import eventually
 
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
@@ -100,7 +101,8 @@ def test_the_pod_has_its_own_world_and_cannot_change_the_hosts(
     assert enter(pod, "hostname").strip() == pod["pod_id"]
     assert enter(pod, "ls /sys/class/net").split() == ["lo"]
     assert enter(pod, "cat /proc/sys/net/ipv4/ip_forward").strip() == "1"
-    assert enter(pod, "cat /proc/1/comm").strip() == "sh"
+    # the runtime says that it has started a pod just before it becomes the pod's program
+    assert eventually(lambda: enter(pod, "cat /proc/1/comm").strip() == "sh")
     for path in (
         "/x",
         "/etc/x",

@@ -4,11 +4,11 @@ What it owes to the next one, however it went: its runs ended and their objects 
 """
 
 import pytest
-from tests.awake import cpus_kept_awake
+from tests.awake import cpus_kept_awake, one_limit_of_latency
 from tests.beside import folders_of_its_own
 from tests.faults import support
 
-__all__ = ["cpus_kept_awake", "folders_of_its_own", "runs_end"]
+__all__ = ["cpus_kept_awake", "folders_of_its_own", "one_limit_of_latency", "runs_end"]
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,14 @@ import secrets
 import shutil
 
 import pytest
-from tests.awake import cpus_kept_awake
+from tests.awake import cpus_kept_awake, one_limit_of_latency
 
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import programs
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
 
-__all__ = ["cpus_kept_awake"]
+__all__ = ["cpus_kept_awake", "one_limit_of_latency"]
 
 
 def lacking():

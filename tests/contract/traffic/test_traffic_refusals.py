@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import tester_bed as bed
 from pyroute2 import IPRoute
+from tests.waiting import eventually
 
+from bmwg.drivers.nodes import process
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -185,10 +187,7 @@ def test_dies_with_its_parent(run_dir):
     os.waitpid(child, 0)
     pid = int(os.read(reader, 100))
     os.close(reader)
-    end_s = time.monotonic() + 5
-    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
-        assert time.monotonic() < end_s, "the tester outlived its parent"
-        time.sleep(0.02)
+    assert eventually(lambda: process.state(pid) in ("", "Z")), "the tester outlived its parent"
 
 
 @pytest.mark.quiet
