@@ -8,6 +8,8 @@ from typing import ClassVar
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import BetweenPods, Deployment, Missing
 from bmwg.drivers.paths.frames import refuse
+from bmwg.drivers.testbed.file import Testbed
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.records import Cell
@@ -30,6 +32,18 @@ def socketless(cell: Cell) -> Missing:
         what=f"path {cell.path} with the tester's ports at vhost-user sockets",
         reason="it needs a NIC of the node, or an interface of a pod, for each port of the tester",
         mend="path vswitch-only or wire; or links of kind veth and another tester.io",
+    )
+
+
+def of_other_ports(cell: Cell, testbed: Testbed) -> Missing | None:
+    """Return that a cell's pattern has another number of ports than the testbed file."""
+    wanted, found = patterns.of(cell.axes), len(testbed.tester.ports)
+    if wanted is None or wanted.ports == found:
+        return None
+    return Missing(
+        what=f"{wanted.ports} tester ports around a switch, for {dict(cell.axes)[patterns.AXIS]}",
+        reason=f"the testbed file {testbed.file} names {found}",
+        mend="BMWG_TESTBED=testbeds/switch.yaml, which has four, or a pattern of as many ports",
     )
 
 

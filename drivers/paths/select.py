@@ -6,7 +6,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing, PathDriver
 from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless
+from bmwg.drivers.paths.one_place import UndeployedPath, apart, of_other_ports, socketless
 from bmwg.drivers.paths.simulated import SimulatedPath
 from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.cells import axes
@@ -42,6 +42,8 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
             found="; ".join(problems),
             hint="nothing was deployed",
         )
+    if lack := of_other_ports(cell, bed.testbed):
+        return UndeployedPath(lack)
     bed = bed.varied(axes.settings(cell.axes), cell.cell_id)
     if bed.testbed.tester.driver == SIMULATED:
         return SimulatedPath(cell, bed)

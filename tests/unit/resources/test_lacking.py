@@ -46,3 +46,16 @@ def test_a_format_that_it_cannot_send_is_not_assessed_from_the_qualification_on(
     (outcome,) = answers["R2544-TPUT-1.4"]
     assert outcome.type is OutcomeType.NOT_ASSESSED
     assert "UDP over IPv6" in outcome.reason
+
+
+def test_a_pattern_of_more_ports_than_the_file_has_is_not_assessed(tmp_path):
+    """Every bed is asked before any trial: of a simulated one the cells were invalid, with the run's exit."""
+    settings = Settings(testbed=TESTBED, profile="rfc2889-quick", results=tmp_path, run_id="mine")
+    bench = Bench.open(settings, ["R2889-TPUT-1.1"])
+    try:
+        answers = bench.outcomes("R2889-TPUT-1.1")
+    finally:
+        bench.close()
+    assert {outcome.type for outcome in answers} == {OutcomeType.NOT_ASSESSED}
+    assert "names 2" in answers[0].reason
+    assert read_run(tmp_path / "mine").trials == ()
