@@ -129,7 +129,9 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
                 planned = left[0].planned
                 breaks[planned.key] += 1
                 often = breaks[planned.key] > planned.asked.max_invalid
-                searched = planned.spec.search is not None  # it begins anew, and a break is part of its answer
+                searched = (
+                    planned.spec.search is not None
+                )  # it begins anew, and a break is part of its answer
                 if often if searched else left[0].ended:
                     self.keep_judged(left.pop(0), self.guard.judged_after_break)
                 elif often:  # in warm-ups, which are no repetitions
