@@ -88,7 +88,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
         repeated(lambda: self.once(stand), self.planned.asked, self._took_s, self.done)
 
     def _took_s(self) -> float:
-        """Until the last execution was recorded, as a reader sees it: removing a deployment takes its time."""
+        """Until the last execution was recorded, as a reader sees it: a deployment takes time to remove."""
         return self._last_s - self._began_s
 
     def once(
