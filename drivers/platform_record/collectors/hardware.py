@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from bmwg.drivers.platform_record.collectors.hosting import is_guest
 from bmwg.drivers.platform_record.values import (
     Group,
     NotApplicable,
@@ -23,7 +24,7 @@ _PCI = "/sys/bus/pci/devices"
 
 def host(group: Group) -> None:
     """Who made the machine, and its names."""
-    absent = _NO_DMI if _is_guest(group) else ""
+    absent = _NO_DMI if is_guest(group) else ""
     for field, name in (
         ("vendor", "sys_vendor"),
         ("product", "product_name"),
@@ -45,22 +46,17 @@ def bios(group: Group) -> None:
             raise ValueError(f"no date MM/DD/YYYY: {text.strip()[:40]!r}")
         return f"{match[3]}-{match[1]}-{match[2]}"
 
-    absent = _NO_DMI if _is_guest(group) else ""
+    absent = _NO_DMI if is_guest(group) else ""
     group.file("vendor", f"{_DMI}/bios_vendor", absent=absent)
     group.file("version", f"{_DMI}/bios_version", absent=absent)
     group.file("date", f"{_DMI}/bios_date", date, absent=absent)
 
     def changes() -> Any:
-        if text_or_none(group.source, f"{_DMI}/bios_version") is None and _is_guest(group):
+        if text_or_none(group.source, f"{_DMI}/bios_version") is None and is_guest(group):
             raise NotApplicable("a guest without firmware has no settings that could have been changed")
         raise Unread("no interface tells which settings differ from the default: declare them")
 
     group.take("changes", "declared", "overlay", changes)
-
-
-def _is_guest(group: Group) -> bool:
-    flags = re.search(r"^flags\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M)
-    return flags is not None and "hypervisor" in flags[1].split()
 
 
 def storage(group: Group) -> None:

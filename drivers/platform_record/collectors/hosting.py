@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from bmwg.drivers.platform_record.collectors.cpu import flags
@@ -23,6 +24,13 @@ _DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
 _ABSENT = "no kubelet runs on this machine"
 _RUNS = "/run/bmwg-"  # folders of what runs start begin so
+_DMI, _TREE = "/sys/class/dmi/id", "/proc/device-tree"
+_HYPERVISORS = {  # by a word of the vendor's
+    "QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
+    "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox", "OpenStack": "KVM (OpenStack)",
+}  # fmt: skip
+_OF_MACHINES_TOO = {"Microsoft": "Virtual Machine", "Google": "Google Compute Engine"}  # products of guests
+_UNTOLD = "the CPUs of this architecture do not tell a guest, nor does the firmware name a hypervisor: declare it"
 
 
 def ends(group: Group, pid: str) -> bool:
@@ -53,6 +61,24 @@ def of_a_run(group: Group, pid: str) -> bool:
     return _RUNS in words and not _of_this_network(group, pid)
 
 
+def is_guest(group: Group) -> bool | None:
+    """Whether a hypervisor runs this machine; None where nothing tells.
+
+    Of all CPUs those of x86 alone have a flag for it. Of others the device tree or the firmware may name the
+    hypervisor; where neither does, that is no sign of bare metal.
+    """
+    source = group.source
+    if re.search(r"^flags\s*:", text_or_none(source, "/proc/cpuinfo") or "", re.M):
+        return "hypervisor" in flags(group)
+    if any(name == "hypervisor" or name.startswith("fw-cfg") for name in entries(source, _TREE)):
+        return True
+    word = next((word for word in _HYPERVISORS if word in vendor(source)), None)
+    product = text_or_none(source, f"{_DMI}/product_name") or ""
+    if word == "Amazon EC2":
+        return not product.endswith(".metal")
+    return True if word is not None and _OF_MACHINES_TOO.get(word, "") in product else None
+
+
 def virtualization(group: Group) -> None:
     """Bare metal, virtual machine or container; which hypervisor; IOMMU; nesting; steal accounting."""
     group.take("kind", "computed", "CPU flags, /proc/self/ns/pid", lambda: _kind(group))
@@ -64,7 +90,7 @@ def virtualization(group: Group) -> None:
     )
 
     def version() -> str:
-        if "hypervisor" in flags(group):
+        if _told(group):
             raise NotApplicable("a guest is not told its hypervisor's version")
         raise NotApplicable(
             "no hypervisor under this system; the virtual machines of a run carry their own record"
@@ -104,30 +130,28 @@ def _kind(group: Group) -> str:
         inside = group.source.read_link("/proc/self/ns/pid") != _FIRST_PID_NAMESPACE
     except OSError:
         inside = "container=" in (text_or_none(group.source, "/proc/1/environ") or "")
-    guest = "hypervisor" in flags(group)
+    guest = _told(group)
     if inside:
         return "container in a virtual machine" if guest else "container"
-    if guest:
-        return "virtual machine"
-    if not flags(group):
-        raise Unread("the CPU flags cannot be read")
-    return "bare metal"
+    return "virtual machine" if guest else "bare metal"
+
+
+def _told(group: Group) -> bool:
+    """Whether it is a guest. Raises Unread where nothing tells."""
+    if (guest := is_guest(group)) is None:
+        raise Unread(_UNTOLD if flags(group) else "the CPU flags cannot be read")
+    return guest
 
 
 def _hypervisor(group: Group) -> str:
-    if "hypervisor" not in flags(group):
-        if not flags(group):
-            raise Unread("the CPU flags cannot be read")
+    if not _told(group):
         raise NotApplicable("bare metal")
     if text := text_or_none(group.source, "/sys/hypervisor/type"):
         return text
     if maybe_translated(group.source):
         return "QEMU (translated, or an accelerator that is not told; no sign of KVM)"
-    known = {"QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
-             "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox",
-             "OpenStack": "KVM (OpenStack)"}  # fmt: skip
     told = vendor(group.source)
-    for word, name in known.items():
+    for word, name in _HYPERVISORS.items():
         if word in told:
             return name
     sources = clocks(group.source)

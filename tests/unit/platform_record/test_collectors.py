@@ -126,6 +126,40 @@ def test_container(sample_source):
     assert not_value(record, "nic/eth0/rings", "not_applicable") == "the driver does not support it"
 
 
+_ARM = "processor\t: 0\nFeatures\t: fp asimd crc32\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({}, None),  # a server of a vendor that makes machines, or a guest whose hypervisor says nothing
+        ({"sys_vendor": "QEMU", "product_name": "QEMU Virtual Machine"}, "virtual machine"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.large"}, "virtual machine"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.metal"}, "bare metal"),
+        ({"sys_vendor": "Microsoft Corporation", "product_name": "Surface Pro X"}, None),
+        ({"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}, "virtual machine"),
+    ],
+)
+def test_only_cpus_of_x86_show_by_a_flag_that_nothing_runs_them(sample_source, files, kind):
+    source = sample_source("bare-metal-two-sockets")
+    told = {"sys_vendor": "Ampere", "product_name": "Mt. Jade"} | files
+    source.data["files"] |= {f"/sys/class/dmi/id/{name}": text for name, text in told.items()}
+    assert value_of(assemble(source, "machine"), "virtualization/kind") == "bare metal"
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {f"/sys/class/dmi/id/{name}": text for name, text in told.items()}
+    source.data["files"]["/proc/cpuinfo"] = _ARM
+    record = assemble(source, "machine")
+    if kind is None:
+        for field in ("kind", "hypervisor", "hypervisor_version"):
+            assert "declare it" in not_value(record, f"virtualization/{field}", "unknown")
+    else:
+        assert value_of(record, "virtualization/kind") == kind
+        asked = "virtual" in kind
+        assert ("value" in dict(facts(record["fields"]))["virtualization/hypervisor"]) == asked
+    source.data["files"]["/proc/device-tree/hypervisor/compatible"] = "linux,kvm"
+    assert value_of(assemble(source, "machine"), "virtualization/kind") == "virtual machine"
+
+
 GARBAGE = (
     "", "\0\0\0", "{", "[[[[", "null", "-1", "9" * 400, "a: b\nc", "processor : x\n\n", "\ud7ff\n" * 50,
     "0-65536",
