@@ -20,6 +20,7 @@ _DMI = "/sys/class/dmi/id"
 _NO_DMI = "the hypervisor shows this guest no SMBIOS"
 _DATE = re.compile(r"(\d{2})/(\d{2})/(\d{4})")
 _PCI = "/sys/bus/pci/devices"
+_VIRTUAL_DISK = re.compile(r"QEMU |VBOX |VMware |Virtual disk\b", re.IGNORECASE)  # SCSI and ATA models
 
 
 def host(group: Group) -> None:
@@ -69,12 +70,13 @@ def storage(group: Group) -> None:
             if name.startswith(("loop", "ram")) or sectors == 0:
                 continue
             media = text_or_none(group.source, f"/sys/block/{name}/queue/rotational")
+            model = text_or_none(group.source, f"/sys/block/{name}/device/model")
             scheduler = text_or_none(group.source, f"/sys/block/{name}/queue/scheduler") or ""
             active = re.search(r"\[(\S+)\]", scheduler)
             found[name] = {
                 "size_octets": sectors * 512,
-                "model": text_or_none(group.source, f"/sys/block/{name}/device/model"),
-                "media": _media(name, media),
+                "model": model,
+                "media": _media(name, model or "", media),
                 "scheduler": active[1] if active else None,
             }
         if not found:
@@ -93,9 +95,9 @@ def storage(group: Group) -> None:
     group.take("root_file_system", "file", "/proc/self/mounts", root)
 
 
-def _media(name: str, rotational: str | None) -> str:
+def _media(name: str, model: str, rotational: str | None) -> str:
     """What the device stores on. That a virtual disk rotates is the hypervisor's default, not a fact."""
-    if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")):
+    if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")) or _VIRTUAL_DISK.match(model):
         return "virtual"
     return {"0": "solid state", "1": "rotating"}.get(rotational or "", "not told")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 
 import pytest
@@ -114,6 +115,36 @@ def test_virtual_machine(sample_source):
     assert "no end after" in not_value(record, "system/run_level", "unknown")
     assert "hypervisor" in not_value(record, "memory/modules", "not_applicable")
     assert "hunter2" not in str(record)
+
+
+@pytest.mark.parametrize(
+    ("model", "media"),
+    [
+        ("QEMU HARDDISK", "virtual"),
+        ("VBOX HARDDISK", "virtual"),
+        ("Virtual disk", "virtual"),
+        ("ST4000NM0035", "rotating"),
+    ],
+)
+def test_a_disk_of_a_hypervisor_rotates_by_its_default_alone(sample_source, model, media):
+    source = sample_source("virtual-machine")
+    told = {"size": "2048", "queue/rotational": "1", "device/model": f"{model}\n"}
+    source.data["files"] |= {f"/sys/block/sda/{name}": text for name, text in told.items()}
+    assert value_of(assemble(source, "machine"), "storage/devices")["sda"]["media"] == media
+
+
+def test_an_empty_slot_has_no_type_of_memory(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    kinds = []
+    for size, kind in ((0x8000 >> 1, 0x22), (0, 0x02)):  # 16 GiB of DDR5, and an empty slot
+        body = bytearray(0x22)
+        body[0], body[1], body[0x12] = 17, len(body), kind
+        body[0x0C:0x0E] = size.to_bytes(2, "little")
+        kinds.append(bytes(body) + b"\0\0")
+    source.data["binary"]["/sys/firmware/dmi/tables/DMI"] = base64.b64encode(b"".join(kinds)).decode()
+    record = assemble(source, "machine")
+    assert value_of(record, "memory/type") == ["DDR5"]
+    assert len(value_of(record, "memory/modules")) == 2
 
 
 def test_container(sample_source):
