@@ -30,7 +30,7 @@ _HYPERVISORS = {  # by a word of the vendor's
     "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox", "OpenStack": "KVM (OpenStack)",
 }  # fmt: skip
 _OF_MACHINES_TOO = {"Microsoft": "Virtual Machine", "Google": "Google Compute Engine"}  # products of guests
-_UNTOLD = "the CPUs of this architecture do not tell a guest, nor does the firmware name a hypervisor: declare it"
+_UNTOLD = "CPUs of this architecture tell no guest, and the firmware names no known hypervisor: declare it"
 
 
 def ends(group: Group, pid: str) -> bool:
