@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api.protocols import Deployment, TesterPort
+from bmwg.drivers.api.protocols import Deployment, NestedNode, TesterPort
 from bmwg.drivers.platform_record.deployment import _taken, drawn_names, take
 from bmwg.methodology.records import Cell
 
@@ -56,6 +56,34 @@ def test_a_machine_s_nic_is_of_the_network_where_its_emulator_says_how_it_is_joi
     evidence = {"host": "dut1", "machine": machine}
     record = _taken(bed, cell, evidence, {"driver": "embedded"})["dut1"]
     assert record["workloads"]["machine"]["virtual_interfaces"] == {"0": told, "1": told}
+
+
+class _Guest:
+    """What a record asks of a guest that pods stand on."""
+
+    name, pod_cpus, pid, start_ticks, place, machine, interface = "vm0", "1-2", 1, 1, {}, None, "eth0"
+
+    def call(self, *asked, **told):
+        return told
+
+    call_named = call_within = describe = call
+
+
+def test_a_pod_in_a_guest_asks_for_cpus_as_the_guest_counts_them():
+    guest = _Guest()
+    assert isinstance(guest, NestedNode)
+    pods = SimpleNamespace(
+        cpuset="6-7", cpus=(6, 7), memory_octets=1, hugepages_2mi=0, hugepages_1gi=0, runtime="crun"
+    )
+    bed = SimpleNamespace(
+        nodes=("vm0",),
+        pods={"one": SimpleNamespace(node=guest, pid=7, image="root")},
+        host=lambda name: guest,
+        port_kind=SimpleNamespace(each=()),
+        testbed=SimpleNamespace(pods=pods),
+    )
+    record = _taken(bed, CELL, {}, {"driver": "embedded"})["vm0"]
+    assert record["workloads"]["pod0"]["resource_request"]["cpus"] == "1-2"
 
 
 def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():
