@@ -60,7 +60,7 @@ suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 grep -q '^ID=debian$' /etc/os-release ||
     stop "a root of $other is made of Debian's packages, and this is no Debian" "a Debian host; guests of $own need none"
 [ "$(id -u)" -eq 0 ] || stop "not root" "run it as root: a root file system has files of many users"
-recipe=1 # count up when the way in which the root is made changes
+recipe=2 # count up when the way in which the root is made changes
 key=$(echo "$suite $recipe $list" | sha256sum | cut -c 1-16)
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
@@ -83,6 +83,8 @@ timeout -k 10 1500 nice -n 10 mmdebstrap --mode=root --variant=extract --format=
     stop "the root of $other was not made" "the lines above say why; apt-get update renews the package lists"
 cp "$work/root/usr/share/base-passwd/passwd.master" "$work/root/etc/passwd"
 cp "$work/root/usr/share/base-passwd/group.master" "$work/root/etc/group"
+"$python" -m bmwg.drivers.machines.guest_kernel "$work/root/usr/lib/modules" ||
+    stop "the modules were not unpacked" "the lines above say why"
 depmod -b "$work/root" "$(ls "$work/root/usr/lib/modules")" || stop "depmod failed" "the lines above say why"
 echo "$key" >"$work/root/etc/bmwg-root"
 rm -rf --one-file-system "${cache:?}/$other"
