@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines.architecture import Architecture, own
+from bmwg.drivers.nodes import process
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record import booted
 
@@ -246,6 +247,7 @@ def _run(*argv: str, cwd: str | None = None) -> str:
 
 
 if __name__ == "__main__":
+    process.end_in_order()
     if sys.argv[1:]:
         unpack_modules(Path(sys.argv[1]))
     else:
