@@ -50,7 +50,7 @@ else
     echo "[1/$steps] system packages: all are there"
 fi
 echo "[2/$steps] guest kernel"
-timeout -k 10 900 "$python" -m bmwg.drivers.machines.guest_kernel ||
+timeout --foreground -k 10 900 "$python" -m bmwg.drivers.machines.guest_kernel ||
     stop "no guest kernel was unpacked" "the lines above say why; apt-get update renews the package lists"
 [ $steps -eq 3 ] || exit 0
 
@@ -60,7 +60,7 @@ suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 grep -q '^ID=debian$' /etc/os-release ||
     stop "a root of $other is made of Debian's packages, and this is no Debian" "a Debian host; guests of $own need none"
 [ "$(id -u)" -eq 0 ] || stop "not root" "run it as root: a root file system has files of many users"
-recipe=1 # count up when the way in which the root is made changes
+recipe=2 # count up when the way in which the root is made changes
 key=$(echo "$suite $recipe $list" | sha256sum | cut -c 1-16)
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
@@ -72,17 +72,22 @@ fi
 echo "[3/3] root of $other: Debian $suite, unpacked (some minutes)"
 work=$(mktemp -d "$cache/.making-XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'exit 1' HUP INT TERM # else the shell ends without the line above
 apt-config dump | grep -E '^Acquire::(Check-|http|https)' >"$work/settings" || :
 sources=/etc/apt/sources.list.d/debian.sources
 [ -e "$sources" ] || sources=/etc/apt/sources.list
-# shellcheck disable=SC2016 # $1 is the root, of each hook
-timeout -k 10 1500 nice -n 10 mmdebstrap --mode=root --variant=extract --format=directory --skip=check/qemu \
+# what mmdebstrap mounts in the root, and what it runs, go with it, however it ends
+alone="unshare --mount --pid --fork --kill-child=SIGKILL --mount-proc"
+# shellcheck disable=SC2016,SC2086 # $1 is the root, of each hook; a list of words
+timeout --foreground -k 5 1500 nice -n 10 $alone mmdebstrap --mode=root --variant=extract --format=directory --skip=check/qemu \
     --architectures="$other" --aptopt="$work/settings" --aptopt='Acquire::Retries "3"' --include="$list" \
     --setup-hook='for name in bin sbin lib lib64; do mkdir -p "$1/usr/$name"; ln -s "usr/$name" "$1/$name"; done' \
     "$suite" "$work/root" "$sources" ||
     stop "the root of $other was not made" "the lines above say why; apt-get update renews the package lists"
 cp "$work/root/usr/share/base-passwd/passwd.master" "$work/root/etc/passwd"
 cp "$work/root/usr/share/base-passwd/group.master" "$work/root/etc/group"
+"$python" -m bmwg.drivers.machines.guest_kernel "$work/root/usr/lib/modules" ||
+    stop "the modules were not unpacked" "the lines above say why"
 depmod -b "$work/root" "$(ls "$work/root/usr/lib/modules")" || stop "depmod failed" "the lines above say why"
 echo "$key" >"$work/root/etc/bmwg-root"
 rm -rf --one-file-system "${cache:?}/$other"

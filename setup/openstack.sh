@@ -37,6 +37,7 @@ else
     echo "[1/3] packages: making a root of Debian $suite with OpenStack (about 4 minutes)"
     work=$(mktemp -d "$cache/.making-XXXXXX")
     trap 'rm -rf --one-file-system "$work"' EXIT
+    trap 'exit 1' HUP INT TERM # else the shell ends without the line above
     # nova-compute wants one of the packages that bring every QEMU that there is; x86 is enough
     mkdir -p "$work/stub/DEBIAN" "$work/settings"
     cat >"$work/stub/DEBIAN/control" <<STUB
@@ -54,7 +55,10 @@ STUB
     sources=/etc/apt/sources.list.d/debian.sources
     [ -e "$sources" ] || sources=/etc/apt/sources.list
     list=$(echo "$wanted" | tr '\n' ' ')
-    timeout -k 10 1500 nice -n 10 mmdebstrap --mode=root --variant=apt --format=directory \
+    # what mmdebstrap mounts in the root, and what it runs, go with it, however it ends
+    alone="unshare --mount --pid --fork --kill-child=SIGKILL --mount-proc"
+    # shellcheck disable=SC2086 # a list of words
+    timeout --foreground -k 5 1500 nice -n 10 $alone mmdebstrap --mode=root --variant=apt --format=directory \
         --aptopt="$work/settings/99bmwg" --aptopt='Acquire::Retries "3"' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='force-unsafe-io' \
@@ -68,11 +72,11 @@ STUB
     touch "$work/root/.bmwg-complete"
     mv "$work/root" "$root"
     rm -rf --one-file-system "$work"
-    trap - EXIT
+    trap - EXIT HUP INT TERM
 fi
 echo "[2/3] services: settings and data bases"
-timeout -k 10 900 "$python" -m bmwg.drivers.openstack.template "$root" ||
+timeout --foreground -k 10 900 "$python" -m bmwg.drivers.openstack.template "$root" ||
     stop "the services were not prepared" "the lines above say why"
 echo "[3/3] image for servers"
-timeout -k 10 900 "$python" -m bmwg.drivers.openstack.image "$root" ||
+timeout --foreground -k 10 900 "$python" -m bmwg.drivers.openstack.image "$root" ||
     stop "the image was not made" "the lines above say why"

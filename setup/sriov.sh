@@ -24,6 +24,7 @@ fi
 mkdir -p "$cache"
 draft=$(mktemp -d "$cache/draft.XXXXXX")
 trap 'rm -rf "$draft"' EXIT
+trap 'exit 1' HUP INT TERM # else the shell ends without the line above
 chmod 755 "$draft"
 mkdir -p "$draft/root" "$draft/debs" "$draft/lists/partial" "$draft/cache/archives/partial"
 for suite in bookworm bookworm-backports; do
@@ -32,11 +33,11 @@ done >"$draft/sources.list"
 ours="-o Dir::Etc::sourcelist=$draft/sources.list -o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root"
 ours="$ours -o Dir::State::lists=$draft/lists -o Dir::Cache=$draft/cache"
 # shellcheck disable=SC2086 # lists of options and names
-timeout -k 10 300 apt-get $ours update -qq || stop "the package lists were not read" "is deb.debian.org reachable?"
+timeout --foreground -k 10 300 apt-get $ours update -qq || stop "the package lists were not read" "is deb.debian.org reachable?"
 wanted=
 for name in $packages; do wanted="$wanted $name/bookworm-backports"; done
 # shellcheck disable=SC2086 # lists of options and names
-(cd "$draft/debs" && timeout -k 10 600 apt-get $ours download -qq $wanted >/dev/null 2>&1) ||
+(cd "$draft/debs" && timeout --foreground -k 10 600 apt-get $ours download -qq $wanted >/dev/null 2>&1) ||
     stop "the packages were not downloaded: $wanted" "apt-get update, then run this again"
 for file in "$draft"/debs/*.deb; do dpkg -x "$file" "$draft/root"; done
 absent=$(ldd "$draft/root/usr/bin/qemu-system-x86_64" | sed -n 's/ => not found//p' | tr -d '\t' | tr '\n' ' ')

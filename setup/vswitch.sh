@@ -42,10 +42,11 @@ echo "[2/2] Open vSwitch with DPDK: unpacking $packages"
 mkdir -p "$cache"
 draft=$(mktemp -d "$cache/draft.XXXXXX")
 trap 'rm -rf "$draft"' EXIT
+trap 'exit 1' HUP INT TERM # else the shell ends without the line above
 chmod 755 "$draft"
 mkdir "$draft/root"
 # shellcheck disable=SC2086 # a list of names
-(cd "$draft" && timeout -k 10 300 apt-get download -qq $packages >/dev/null 2>&1) ||
+(cd "$draft" && timeout --foreground -k 10 300 apt-get download -qq $packages >/dev/null 2>&1) ||
     stop "the packages were not downloaded: $packages" "apt-get update, then run this again"
 for file in "$draft"/*.deb; do dpkg -x "$file" "$draft/root"; done
 rm -rf "$cache/root"

@@ -164,7 +164,7 @@ class DockerRuntime(EngineRuntime):
 
 
 class PodmanRuntime(EngineRuntime):
-    """Pods by podman, conmon and crun."""
+    """Pods by podman, conmon and runc."""
 
     name = "podman"
 

@@ -154,11 +154,15 @@ def _network_of(pid: int) -> int:
 
 
 def _limit_hugepages(cgroup: str, pod: PodSpec) -> None:
-    octets = str(pod.hugepages_2mi * bundle.HUGEPAGE_OCTETS)
+    sizes = {
+        "2MB": pod.hugepages_2mi * bundle.HUGEPAGE_OCTETS,
+        "1GB": pod.hugepages_1gi * bundle.LARGE_PAGE_OCTETS,
+    }
     for folder in cgroups.folders(cgroup):
-        for name in ("hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"):
-            if (folder / name).exists():
-                (folder / name).write_text(octets)
+        for size, octets in sizes.items():
+            for name in (f"hugetlb.{size}.limit_in_bytes", f"hugetlb.{size}.max"):
+                if (folder / name).exists():  # a processor may have no pages of 1 GiB
+                    (folder / name).write_text(str(octets))
 
 
 def _cgroup(token: str, container: str) -> str:

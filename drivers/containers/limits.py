@@ -11,6 +11,8 @@ from pathlib import Path
 from bmwg.drivers.containers import bundle
 from bmwg.drivers.nodes import cgroups
 
+_NO_LIMIT = 1 << 60  # version 1 tells the largest number of pages there is
+
 
 def held(*, pid: int) -> dict[str, int]:
     """Node function: `quota_us` of each period of 100 ms, and `octets` of memory. Raises OSError."""
@@ -21,9 +23,10 @@ def held(*, pid: int) -> dict[str, int]:
         quota, period = (_file(pid, "cpu", f"cpu.cfs_{name}_us") for name in ("quota", "period"))
         octets = _file(pid, "memory", "memory.limit_in_bytes")
     bare = quota in ("-1", "max")
+    unlimited = octets == "max" or int(octets) >= _NO_LIMIT
     return {
         "quota_us": 0 if bare else int(quota) * bundle.PERIOD_US // int(period),
-        "octets": 0 if octets == "max" else int(octets),
+        "octets": 0 if unlimited else int(octets),
     }
 
 

@@ -1,7 +1,8 @@
 """The kernel that a guest boots: the full one of Debian or Ubuntu, unpacked and never installed on the host.
 
-`python -m bmwg.drivers.machines.guest_kernel` downloads and unpacks it once (root, apt). A kernel that the
-host has installed itself, with its modules, serves as well. Ids: VM-01 no kernel, VM-02 it was not fetched.
+`python -m bmwg.drivers.machines.guest_kernel` downloads and unpacks it once (root, apt); with a folder of
+modules it unpacks these alone. A kernel that the host has installed itself serves as well, where its modules
+are not packed. Ids: VM-01 no kernel, VM-02 it was not fetched.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines.architecture import Architecture, own
+from bmwg.drivers.nodes import process
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record import booted
 
@@ -148,7 +151,9 @@ def _kernels(root: Path) -> list[GuestKernel]:
         release = image.name.removeprefix("vmlinuz-")
         for library in ("lib", "usr/lib"):
             modules = root / library / "modules" / release
-            if (modules / "kernel" / "fs" / "9p").is_dir() and os.access(image, os.R_OK):
+            shares = modules / "kernel" / "fs" / "9p"
+            packed = any(shares.glob("*.ko.*"))  # no first root loads such
+            if shares.is_dir() and not packed and os.access(image, os.R_OK):
                 found.append(GuestKernel(release=release, image=image, modules=modules))
                 break
     return found
@@ -184,9 +189,10 @@ def fetch(cache: Path = CACHE) -> GuestKernel:
             for package in Path(folder).glob("*.deb"):
                 _run("dpkg-deb", "-x", str(package), "tree", cwd=folder)
             unpacked = Path(folder) / "tree"
+            if not (unpacked / "lib").exists():  # a package may have all of it below /usr
+                (unpacked / "lib").symlink_to("usr/lib")
             release = next((unpacked / "lib" / "modules").iterdir()).name
-            if packed := [str(module) for module in (unpacked / "lib").rglob("*.ko.zst")]:  # Ubuntu's
-                _run("zstd", "--decompress", "--rm", "--quiet", *packed)
+            unpack_modules(unpacked / "lib" / "modules")
             _run("depmod", "-b", str(unpacked), release, cwd=folder)
             shutil.rmtree(target / release, ignore_errors=True)
             unpacked.rename(target / release)
@@ -196,6 +202,18 @@ def fetch(cache: Path = CACHE) -> GuestKernel:
             "VM-02", f"packages {', '.join(names)}", expected="a kernel with modules", found=found.reason
         )
     return found
+
+
+def unpack_modules(folder: Path) -> None:
+    """Have modules as a guest's first root loads them, without the compression of their package.
+
+    Debian has packed them by xz since 13, Ubuntu by zstd. Raises TestbedError VM-02.
+    """
+    for packed in folder.rglob("*.ko.xz"):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+        packed.unlink()
+    if by_zstd := [str(module) for module in folder.rglob("*.ko.zst")]:
+        _run("zstd", "--decompress", "--rm", "--quiet", *by_zstd)
 
 
 def _packages() -> tuple[str, ...]:
@@ -229,4 +247,8 @@ def _run(*argv: str, cwd: str | None = None) -> str:
 
 
 if __name__ == "__main__":
-    print(fetch().image)
+    process.end_in_order()
+    if sys.argv[1:]:
+        unpack_modules(Path(sys.argv[1]))
+    else:
+        print(fetch().image)

@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -97,6 +98,14 @@ def _end(ticks: Mapping[int, int], within_s: float) -> int:
             return count
     numbers = ", ".join(map(str, sorted(left)))
     raise DriverError("NODE-12", f"process {numbers}", expected="gone after SIGKILL", found="still there")
+
+
+def end_in_order() -> None:
+    """Have SIGTERM end this process as an exception does: what it has begun is then removed.
+
+    For commands of the set-up, which are ended so where they are late.
+    """
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 def kill(*pids: int) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines import guest_kernel
 from bmwg.drivers.machines.guest_initramfs import first_root, probe_shell, static_shell, to_newc
+from bmwg.drivers.nodes import process
 from bmwg.drivers.openstack.template import CACHE, SETUP_LINE
 from bmwg.methodology.errors import TestbedError
 
@@ -30,6 +31,8 @@ PACKAGES = ("python3", "openssh-server", "squid", "iproute2", "busybox")
 READY = "bmwg-server: ready"  # the console's line when the server can be commanded
 _DISK_OCTETS = 640 << 20
 _DEADLINE_S = 900.0
+# what mmdebstrap mounts in its tree, this machine's /sys too, and what it runs go with it, however it ends
+_ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc")
 _MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "e1000", "crc32c_generic", "ext4", "ata_piix", "sr_mod")
 _MODULES_ALL = (*_MODULES, "isofs")
 
@@ -149,6 +152,7 @@ def _tree(tree: Path) -> None:
     if not sources.exists():
         sources = Path("/etc/apt/sources.list")
     _run(
+        *_ALONE,
         "mmdebstrap",
         "--mode=root",
         "--variant=minbase",
@@ -183,14 +187,18 @@ def _of(root: Path, program: str) -> list[str]:
 
 
 def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=_DEADLINE_S, check=False)
+    name = next(word for word in words if word not in _ALONE)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_DEADLINE_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise _unmade(name, f"an end within {_DEADLINE_S:g} s", "none") from error
     if done.returncode:
-        raise TestbedError(
-            "CLOUD-04",
-            f"{words[0]} for the image of servers",
-            expected="exit status 0",
-            found=f"{done.returncode}: {' | '.join(done.stderr.strip().splitlines()[-4:])}",
-        )
+        said = " | ".join(done.stderr.strip().splitlines()[-4:])
+        raise _unmade(name, "exit status 0", f"{done.returncode}: {said}")
+
+
+def _unmade(name: str, expected: str, found: str) -> TestbedError:
+    return TestbedError("CLOUD-04", f"{name} for the image of servers", expected=expected, found=found)
 
 
 def _digest() -> str:
@@ -202,4 +210,5 @@ if __name__ == "__main__":
     if (lack := probe_shell()) is not None:
         sys.exit(str(lack))
     os.umask(0o077)
+    process.end_in_order()
     print(make(Path(sys.argv[1])).disk)

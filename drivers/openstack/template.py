@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.nodes import process
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.openstack import node as cloud_node
 from bmwg.drivers.openstack import settings
@@ -97,4 +98,5 @@ def _digest() -> str:
 
 
 if __name__ == "__main__":
+    process.end_in_order()
     print(prepare(Path(sys.argv[1])))

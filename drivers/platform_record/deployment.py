@@ -13,7 +13,14 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.calls import name_of
-from bmwg.drivers.api.protocols import BetweenPods, Deployment, Evidence, JsonValue, PluginNetwork
+from bmwg.drivers.api.protocols import (
+    BetweenPods,
+    Deployment,
+    Evidence,
+    JsonValue,
+    NestedNode,
+    PluginNetwork,
+)
 from bmwg.drivers.nodes import inside
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.platform_record import collect
@@ -179,7 +186,7 @@ def _workload(
     each = 1 if endpoint else _OF_A_POD
     mine = attachments[each * number : each * (number + 1)]
     interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
-    limits = bed.testbed.pods
+    limits, place = bed.testbed.pods, bed.pods[pod].node
     return {
         "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
@@ -195,7 +202,7 @@ def _workload(
         },
         "af_xdp": _af_xdp(bed, cell, mine, endpoint=endpoint),
         "resource_request": {
-            "cpus": limits.cpuset,
+            "cpus": place.pod_cpus if isinstance(place, NestedNode) else limits.cpuset,
             "memory_octets": limits.memory_octets,
             "hugepages_2mi": limits.hugepages_2mi,
             "hugepages_1gi": limits.hugepages_1gi,

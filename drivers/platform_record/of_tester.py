@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bmwg.drivers.api.protocols import Deployment, JsonValue
+from bmwg.drivers.testbed.hosts import under_test
 
 if TYPE_CHECKING:
     from bmwg.drivers.paths.bed import Bed
@@ -16,7 +17,7 @@ _IN_PROCESS = re.compile(r"^/proc/\d+/root")  # how the tester reaches a socket 
 
 def _tester_kind(bed: Bed) -> str | None:
     """What the tester is by where it runs; None where cables may lead to anything."""
-    if bed.hosts:
+    if bed.testbed.tester.host is not None or under_test(bed.testbed):
         return "software on a host of its own"
     return None if bed.testbed.lab_ports else "software on the host of the device under test"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from bmwg.drivers.platform_record.collectors.hosting import is_guest
 from bmwg.drivers.platform_record.values import (
     Group,
     NotApplicable,
@@ -19,11 +20,12 @@ _DMI = "/sys/class/dmi/id"
 _NO_DMI = "the hypervisor shows this guest no SMBIOS"
 _DATE = re.compile(r"(\d{2})/(\d{2})/(\d{4})")
 _PCI = "/sys/bus/pci/devices"
+_VIRTUAL_DISK = re.compile(r"QEMU |VBOX |VMware |Virtual disk\b", re.IGNORECASE)  # SCSI and ATA models
 
 
 def host(group: Group) -> None:
     """Who made the machine, and its names."""
-    absent = _NO_DMI if _is_guest(group) else ""
+    absent = _NO_DMI if is_guest(group) else ""
     for field, name in (
         ("vendor", "sys_vendor"),
         ("product", "product_name"),
@@ -45,22 +47,17 @@ def bios(group: Group) -> None:
             raise ValueError(f"no date MM/DD/YYYY: {text.strip()[:40]!r}")
         return f"{match[3]}-{match[1]}-{match[2]}"
 
-    absent = _NO_DMI if _is_guest(group) else ""
+    absent = _NO_DMI if is_guest(group) else ""
     group.file("vendor", f"{_DMI}/bios_vendor", absent=absent)
     group.file("version", f"{_DMI}/bios_version", absent=absent)
     group.file("date", f"{_DMI}/bios_date", date, absent=absent)
 
     def changes() -> Any:
-        if text_or_none(group.source, f"{_DMI}/bios_version") is None and _is_guest(group):
+        if text_or_none(group.source, f"{_DMI}/bios_version") is None and is_guest(group):
             raise NotApplicable("a guest without firmware has no settings that could have been changed")
         raise Unread("no interface tells which settings differ from the default: declare them")
 
     group.take("changes", "declared", "overlay", changes)
-
-
-def _is_guest(group: Group) -> bool:
-    flags = re.search(r"^flags\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M)
-    return flags is not None and "hypervisor" in flags[1].split()
 
 
 def storage(group: Group) -> None:
@@ -73,12 +70,13 @@ def storage(group: Group) -> None:
             if name.startswith(("loop", "ram")) or sectors == 0:
                 continue
             media = text_or_none(group.source, f"/sys/block/{name}/queue/rotational")
+            model = text_or_none(group.source, f"/sys/block/{name}/device/model")
             scheduler = text_or_none(group.source, f"/sys/block/{name}/queue/scheduler") or ""
             active = re.search(r"\[(\S+)\]", scheduler)
             found[name] = {
                 "size_octets": sectors * 512,
-                "model": text_or_none(group.source, f"/sys/block/{name}/device/model"),
-                "media": _media(name, media),
+                "model": model,
+                "media": _media(name, model or "", media),
                 "scheduler": active[1] if active else None,
             }
         if not found:
@@ -97,9 +95,9 @@ def storage(group: Group) -> None:
     group.take("root_file_system", "file", "/proc/self/mounts", root)
 
 
-def _media(name: str, rotational: str | None) -> str:
+def _media(name: str, model: str, rotational: str | None) -> str:
     """What the device stores on. That a virtual disk rotates is the hypervisor's default, not a fact."""
-    if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")):
+    if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")) or _VIRTUAL_DISK.match(model):
         return "virtual"
     return {"0": "solid state", "1": "rotating"}.get(rotational or "", "not told")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
+from functools import partial
 from typing import Any
 
 from bmwg.drivers.platform_record.collectors.cpu import flags
@@ -23,6 +24,13 @@ _DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
 _ABSENT = "no kubelet runs on this machine"
 _RUNS = "/run/bmwg-"  # folders of what runs start begin so
+_DMI, _TREE = "/sys/class/dmi/id", "/proc/device-tree"
+_HYPERVISORS = {  # by a word of the vendor's
+    "QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
+    "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox", "OpenStack": "KVM (OpenStack)",
+}  # fmt: skip
+_OF_MACHINES_TOO = {"Microsoft": "Virtual Machine", "Google": "Google Compute Engine"}  # products of guests
+_UNTOLD = "CPUs of this architecture tell no guest, and the firmware names no known hypervisor: declare it"
 
 
 def ends(group: Group, pid: str) -> bool:
@@ -44,6 +52,12 @@ def _of_this_network(group: Group, pid: str) -> bool:
         return True
 
 
+def _tells(group: Group, pid: str) -> bool:
+    """Whether a process only tells its version, as for another record that is taken at this moment."""
+    words = text_or_none(group.source, f"/proc/{pid}/cmdline")
+    return words is not None and "--version" in words.split("\0")
+
+
 def of_a_run(group: Group, pid: str) -> bool:
     """Whether a process is a part of a run: in another network, with the folder of a run in its words.
 
@@ -51,6 +65,24 @@ def of_a_run(group: Group, pid: str) -> bool:
     """
     words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
     return _RUNS in words and not _of_this_network(group, pid)
+
+
+def is_guest(group: Group) -> bool | None:
+    """Whether a hypervisor runs this machine; None where nothing tells.
+
+    Of all CPUs those of x86 alone have a flag for it. Of others the device tree or the firmware may name the
+    hypervisor; where neither does, that is no sign of bare metal.
+    """
+    source = group.source
+    if re.search(r"^flags\s*:", text_or_none(source, "/proc/cpuinfo") or "", re.M):
+        return "hypervisor" in flags(group)
+    if any(name == "hypervisor" or name.startswith("fw-cfg") for name in entries(source, _TREE)):
+        return True
+    word = next((word for word in _HYPERVISORS if word in vendor(source)), None)
+    product = text_or_none(source, f"{_DMI}/product_name") or ""
+    if word == "Amazon EC2":
+        return not product.endswith(".metal")
+    return True if word is not None and _OF_MACHINES_TOO.get(word, "") in product else None
 
 
 def virtualization(group: Group) -> None:
@@ -64,7 +96,7 @@ def virtualization(group: Group) -> None:
     )
 
     def version() -> str:
-        if "hypervisor" in flags(group):
+        if _told(group):
             raise NotApplicable("a guest is not told its hypervisor's version")
         raise NotApplicable(
             "no hypervisor under this system; the virtual machines of a run carry their own record"
@@ -104,30 +136,28 @@ def _kind(group: Group) -> str:
         inside = group.source.read_link("/proc/self/ns/pid") != _FIRST_PID_NAMESPACE
     except OSError:
         inside = "container=" in (text_or_none(group.source, "/proc/1/environ") or "")
-    guest = "hypervisor" in flags(group)
+    guest = _told(group)
     if inside:
         return "container in a virtual machine" if guest else "container"
-    if guest:
-        return "virtual machine"
-    if not flags(group):
-        raise Unread("the CPU flags cannot be read")
-    return "bare metal"
+    return "virtual machine" if guest else "bare metal"
+
+
+def _told(group: Group) -> bool:
+    """Whether it is a guest. Raises Unread where nothing tells."""
+    if (guest := is_guest(group)) is None:
+        raise Unread(_UNTOLD if flags(group) else "the CPU flags cannot be read")
+    return guest
 
 
 def _hypervisor(group: Group) -> str:
-    if "hypervisor" not in flags(group):
-        if not flags(group):
-            raise Unread("the CPU flags cannot be read")
+    if not _told(group):
         raise NotApplicable("bare metal")
     if text := text_or_none(group.source, "/sys/hypervisor/type"):
         return text
     if maybe_translated(group.source):
         return "QEMU (translated, or an accelerator that is not told; no sign of KVM)"
-    known = {"QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
-             "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox",
-             "OpenStack": "KVM (OpenStack)"}  # fmt: skip
     told = vendor(group.source)
-    for word, name in known.items():
+    for word, name in _HYPERVISORS.items():
         if word in told:
             return name
     sources = clocks(group.source)
@@ -164,12 +194,7 @@ def container(group: Group) -> None:
     def daemons() -> list[str]:
         named = [(pid, name) for pid, name in processes(group).items() if name in _DAEMONS]
         mine = [(pid, name) for pid, name in named if _of_this_network(group, pid)]
-        return sorted({name for pid, name in mine if not (ends(group, pid) or tells(pid))})
-
-    def tells(pid: str) -> bool:
-        """Whether a process only tells its version, as for another record that is taken at this moment."""
-        words = text_or_none(group.source, f"/proc/{pid}/cmdline")
-        return words is not None and "--version" in words.split("\0")
+        return sorted({name for pid, name in mine if not (ends(group, pid) or _tells(group, pid))})
 
     group.take("daemons", "file", "/proc/*/comm", daemons)
 
@@ -185,30 +210,32 @@ def kubernetes(group: Group) -> None:
         "device_plugins",
         "manifests",
     )
-    pids = [
-        pid
+    found = {
+        name: pid
         for pid, name in processes(group).items()
         if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2") and _of_this_network(group, pid)
-    ]
-    if not pids:
+        if not _tells(group, pid)
+    }
+    if not found:
         for field in fields:
             group.not_applicable(field, _ABSENT, "/proc/*/comm")
         return
-    group.take(
-        "version",
-        "command",
-        "kubectl version -o json",
-        lambda: _json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"],
-    )
-    group.take("distribution", "command", "kubectl version -o json", lambda: _distribution(group))
-    path = "/var/lib/kubelet/config.yaml"
-
-    def policy(key: str, default: str) -> Any:
-        return lambda text: str(_mapping(text).get(key, default))
-
-    group.file("cpu_policy", path, policy("cpuManagerPolicy", "none"))
-    group.file("memory_policy", path, policy("memoryManagerPolicy", "None"))
-    group.file("topology_policy", path, policy("topologyManagerPolicy", "none"))
+    # a kubectl would tell of the server in its user's settings, and finds none on most nodes without them
+    program = next(iter(found)).removesuffix("-server")
+    asked = f"{program} --version"
+    group.take("version", "command", asked, lambda: _version(group, program))
+    group.take("distribution", "command", asked, lambda: _distribution(_version(group, program)))
+    for field, key, default in (
+        ("cpu_policy", "cpuManagerPolicy", "none"),
+        ("memory_policy", "memoryManagerPolicy", "None"),
+        ("topology_policy", "topologyManagerPolicy", "none"),
+    ):
+        group.take(
+            field,
+            "file",
+            "the kubelet's words in /proc/*/cmdline and the files that they name",
+            partial(_policy, group, found.get("kubelet"), key, default),
+        )
     group.take(
         "device_plugins",
         "file",
@@ -242,12 +269,32 @@ def _mapping(text: str) -> dict[str, Any]:
     return found
 
 
-def _json(group: Group, argv: list[str]) -> Any:
-    return json.loads(group.source.run(argv, timeout_s=3.0))
+def _policy(group: Group, pid: str | None, key: str, default: str) -> str:
+    """A policy of the kubelet: its words hold before the files that they name, a later file before others."""
+    if pid is None:
+        raise Unread("the kubelet is a part of another program here, which does not tell its settings")
+    words = group.source.read_file(f"/proc/{pid}/cmdline")
+
+    def told(flag: str) -> str:
+        return next(reversed(re.findall(rf"\0--{flag}[=\0]([^\0]+)", words)), "")
+
+    if by_words := told(re.sub("[A-Z]", lambda capital: f"-{capital[0].lower()}", key)):
+        return by_words
+    files = [file] if (file := told("config")) else []
+    if folder := told("config-dir"):
+        files += [f"{folder}/{name}" for name in group.source.list_dir(folder) if name.endswith(".conf")]
+    values = [_mapping(group.source.read_file(file)).get(key) for file in files]
+    return str(next((value for value in reversed(values) if value), default))
 
 
-def _distribution(group: Group) -> str:
-    version = str(_json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"])
+def _version(group: Group, program: str) -> str:
+    said = group.source.run([program, "--version"], timeout_s=_VERSION_S)
+    if not (version := re.search(r"\bv\d+\.\d+\.\d+\S*", said)):
+        raise Unread(f"{program} --version: no version of Kubernetes in {said.strip()[:80]!r}")
+    return version[0]
+
+
+def _distribution(version: str) -> str:
     for mark in ("k3s", "rke2", "eks", "gke", "vmware", "mirantis"):
         if mark in version:
             return mark

@@ -47,7 +47,7 @@ def memory(group: Group) -> None:
     group.file("swap_octets", "/proc/meminfo", lambda text: _kib(text, "SwapTotal") * 1024)
     group.file("usage_octets", "/proc/meminfo", _usage)
     group.take("modules", "file", _TABLES, lambda: _modules(group))
-    group.take("type", "file", _TABLES, lambda: sorted({str(module["type"]) for module in _modules(group)}))
+    group.take("type", "file", _TABLES, lambda: _types(_modules(group)))
     group.take("channels", "file", _TABLES, lambda: _channels(_modules(group)))
     group.take(
         "hugepages", "file", f"{_HUGE}, {_NODES}/node*/hugepages", lambda: _hugepages(group, "nr_hugepages")
@@ -114,6 +114,14 @@ def _modules(group: Group) -> list[dict[str, Any]]:
     if not modules:
         raise Unread("the SMBIOS tables name no memory module")
     return modules
+
+
+def _types(modules: list[dict[str, Any]]) -> list[str]:
+    """What the filled slots hold: of an empty one the firmware tells a type too, or that it is unknown."""
+    filled = {str(module["type"]) for module in modules if module["size_mib"]}
+    if not filled:
+        raise Unread("the SMBIOS tables name no filled slot")
+    return sorted(filled)
 
 
 def _channels(modules: list[dict[str, Any]]) -> dict[str, Any]:

@@ -32,6 +32,16 @@ _DUMMY = "dummy"  # TRex's word for the port of a pair that is not there
 _NOBODY = "02:00:00:00:00:ff"
 
 
+def precede(pid: int, nice: int) -> None:
+    """Give a process's session the priority that the process has.
+
+    Where the kernel shares CPU time by session first (autogroup), one of a process counts within its session
+    alone, and a server has a session of its own.
+    """
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
+
+
 def server_configuration(
     config: TrexConfig, ports: Sequence[TesterPort], prefix: str, *, stateful: bool = False
 ) -> str:
@@ -160,6 +170,7 @@ class Server:
             start_new_session=True,
             env={**os.environ, "LD_LIBRARY_PATH": libraries},
         )
+        precede(self._process.pid, config.options.nice)
 
     @property
     def pid(self) -> int:

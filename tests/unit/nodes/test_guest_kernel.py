@@ -58,6 +58,40 @@ def test_no_kernel_is_missing_with_the_line_that_supplies_one(tmp_path: Path) ->
     assert found.mend == guest_kernel.FETCH_LINE
 
 
+def packed_modules(modules: Path) -> None:
+    (modules / "kernel" / "fs" / "9p").mkdir(parents=True)
+    (modules / "kernel" / "fs" / "9p" / "9p.ko.xz").write_bytes(lzma.compress(b"\x7fELF\0depends=\0"))
+
+
+@pytest.mark.parametrize("library", ["lib", "usr/lib"])
+def test_a_package_s_packed_modules_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    def ran(program: str, *words: str, cwd: str = "") -> str:
+        if program == "apt-get":
+            Path(cwd, "linux-image.deb").touch()
+        if program == "dpkg-deb":
+            packed_modules(Path(cwd, words[-1], library, "modules", "6.12.1-amd64"))
+            Path(cwd, words[-1], "boot").mkdir()
+            Path(cwd, words[-1], "boot", "vmlinuz-6.12.1-amd64").touch()
+        return ""
+
+    monkeypatch.setattr(guest_kernel, "_run", ran)
+    monkeypatch.setattr(guest_kernel, "_packages", lambda: ("linux-image-6.12.1-amd64",))
+    (module,) = guest_kernel.fetch(tmp_path).modules_for(("9p",))
+    assert module.name == "9p.ko"
+    assert module.read_bytes() == b"\x7fELF\0depends=\0"
+
+
+def test_a_host_s_kernel_with_packed_modules_is_none_for_guests(tmp_path: Path) -> None:
+    packed_modules(tmp_path / "usr" / "lib" / "modules" / "6.12.1-amd64")
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "boot" / "vmlinuz-6.12.1-amd64").touch()
+    assert isinstance(guest_kernel.find((tmp_path,)), Missing)
+    guest_kernel.unpack_modules(tmp_path / "usr" / "lib" / "modules")
+    assert isinstance(guest_kernel.find((tmp_path,)), GuestKernel)
+
+
 def packed_kernel(payload: bytes) -> bytes:
     head = bytearray(1024)
     head[0x1F1] = 1  # one setup sector, so that the payload begins at 1024

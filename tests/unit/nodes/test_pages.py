@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.unit.nodes.test_bundle import rendered
 
+from bmwg.drivers.containers import engine_pods
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.function.testpmd import lacking_large_pages
 from bmwg.drivers.machines import qemu
@@ -93,6 +94,20 @@ def test_a_pods_pages_are_a_mount_and_a_limit_of_their_size():
     assert limits == [{"pageSize": "2MB", "limit": 0}, {"pageSize": "1GB", "limit": 1 << 30}]
     with pytest.raises(ConfigError):
         PodSpec(pod_id="a", cpus="1", memory_octets=1 << 28, hugepages_2mi=64, hugepages_1gi=1)
+
+
+def test_an_engines_pod_has_a_limit_for_each_size_of_pages(tmp_path, monkeypatch):
+    cgroup = tmp_path / "docker-1.scope"
+    cgroup.mkdir()
+    limits = {
+        cgroup / f"hugetlb.{size}.max": octets for size, octets in (("2MB", "0"), ("1GB", str(1 << 30)))
+    }
+    for limit in limits:
+        limit.write_text("max")
+    monkeypatch.setattr(engine_pods.cgroups, "folders", lambda name: [tmp_path / name])
+    pod = PodSpec(pod_id="a", cpus="1", memory_octets=1 << 28, hugepages_1gi=1)
+    engine_pods._limit_hugepages(cgroup.name, pod)
+    assert {limit: limit.read_text() for limit in limits} == limits
 
 
 def test_large_pages_of_a_pod_are_refused_by_name_where_there_are_none(tmp_path):

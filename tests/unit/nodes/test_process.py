@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -31,6 +32,26 @@ def test_the_owner_finds_what_it_started_and_no_other_does(labelled):
     assert process.owned_pids(f"unit-{os.getpid()}") == [labelled.pid]
     assert process.owned_pids(f"unit-{os.getpid()}-other") == []
     assert process.owned_pids("") == []
+
+
+_BEGINS = """
+import sys, tempfile, time
+from bmwg.drivers.nodes import process
+process.end_in_order()
+with tempfile.TemporaryDirectory(dir=sys.argv[1]):
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_command_that_is_late_removes_what_it_has_begun(tmp_path):
+    words = [sys.executable, "-c", _BEGINS, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as command:
+        assert command.stdout.readline() == b"begun\n"
+        assert list(tmp_path.iterdir())
+        command.terminate()
+        assert command.wait(10) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
 
 
 class Started:

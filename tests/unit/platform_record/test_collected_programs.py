@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import pytest
 from tests.unit.platform_record.collected import not_value, record_of, value_of
@@ -29,6 +28,7 @@ def test_kubernetes_node(sample_source):
     source = sample_source("bare-metal-two-sockets")
     source.data["files"] |= {
         "/proc/900/comm": "kubelet\n",
+        "/proc/900/cmdline": "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0",
         "/var/lib/kubelet/config.yaml": KUBELET,
         "/var/lib/kubelet/device-plugins/kubelet.sock": "",
         "/var/lib/kubelet/device-plugins/sriovdp.sock": "",
@@ -36,8 +36,7 @@ def test_kubernetes_node(sample_source):
         "/etc/cni/net.d/10-calico.conflist": '{"plugins": [{"type": "calico"}, {"type": "portmap"}]}',
         "/opt/cni/bin/calico": "a program",
     }
-    answer = {"serverVersion": {"gitVersion": "v1.31.4+k3s1"}}
-    source.data["commands"]["kubectl version -o json"] = {"stdout": json.dumps(answer)}
+    source.data["commands"]["kubelet --version"] = {"stdout": "Kubernetes v1.31.4+k3s1\n"}
     record = assemble(source, "machine")
     assert problems(record, "record") == []
     assert value_of(record, "kubernetes/version") == "v1.31.4+k3s1"
@@ -58,6 +57,46 @@ def test_kubernetes_node(sample_source):
         "cni/configurations/10-calico.conflist/plugins",
         "cni/configurations/10-calico.conflist/sha256",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "policy"),
+    [
+        ("--config=/etc/k.yaml", "static"),
+        ("--config\0/etc/k.yaml", "static"),
+        ("--config=/etc/k.yaml\0--config-dir=/etc/k.d", "later"),
+        ("--config=/etc/k.yaml\0--config-dir=/etc/k.d\0--cpu-manager-policy=none", "none"),
+        ("--cpu-manager-policy\0static", "static"),
+        ("--v=2", "none"),
+    ],
+)
+def test_a_kubelet_has_its_policy_of_its_words_and_of_the_files_that_they_name(sample_source, words, policy):
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {
+        "/proc/900/comm": "kubelet\n",
+        "/proc/900/cmdline": f"/usr/bin/kubelet\0{words}\0",
+        "/etc/k.yaml": KUBELET,
+        "/etc/k.d/10-cpus.conf": "cpuManagerPolicy: early",
+        "/etc/k.d/20-cpus.conf": "cpuManagerPolicy: later",
+        "/etc/k.d/30-cpus.yaml": "cpuManagerPolicy: not read",
+        "/var/lib/kubelet/config.yaml": "cpuManagerPolicy: of another kubelet",
+    }
+    assert value_of(assemble(source, "machine"), "kubernetes/cpu_policy") == policy
+
+
+def test_a_program_with_a_kubelet_in_it_tells_its_version_and_no_policy(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {
+        "/proc/900/comm": "k3s-server\n",
+        "/proc/900/cmdline": "/usr/local/bin/k3s server\0",
+        "/var/lib/kubelet/config.yaml": KUBELET,
+    }
+    said = "k3s version v1.31.4+k3s1 (a562d090)\ngo version go1.22.9\n"
+    source.data["commands"]["k3s --version"] = {"stdout": said}
+    record = assemble(source, "machine")
+    assert value_of(record, "kubernetes/version") == "v1.31.4+k3s1"
+    assert value_of(record, "kubernetes/distribution") == "k3s"
+    assert "part of another program" in not_value(record, "kubernetes/cpu_policy", "unknown")
 
 
 def test_a_process_that_only_tells_its_version_is_no_daemon(sample_source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 
 import pytest
@@ -116,6 +117,36 @@ def test_virtual_machine(sample_source):
     assert "hunter2" not in str(record)
 
 
+@pytest.mark.parametrize(
+    ("model", "media"),
+    [
+        ("QEMU HARDDISK", "virtual"),
+        ("VBOX HARDDISK", "virtual"),
+        ("Virtual disk", "virtual"),
+        ("ST4000NM0035", "rotating"),
+    ],
+)
+def test_a_disk_of_a_hypervisor_rotates_by_its_default_alone(sample_source, model, media):
+    source = sample_source("virtual-machine")
+    told = {"size": "2048", "queue/rotational": "1", "device/model": f"{model}\n"}
+    source.data["files"] |= {f"/sys/block/sda/{name}": text for name, text in told.items()}
+    assert value_of(assemble(source, "machine"), "storage/devices")["sda"]["media"] == media
+
+
+def test_an_empty_slot_has_no_type_of_memory(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    kinds = []
+    for size, kind in ((0x8000 >> 1, 0x22), (0, 0x02)):  # 16 GiB of DDR5, and an empty slot
+        body = bytearray(0x22)
+        body[0], body[1], body[0x12] = 17, len(body), kind
+        body[0x0C:0x0E] = size.to_bytes(2, "little")
+        kinds.append(bytes(body) + b"\0\0")
+    source.data["binary"]["/sys/firmware/dmi/tables/DMI"] = base64.b64encode(b"".join(kinds)).decode()
+    record = assemble(source, "machine")
+    assert value_of(record, "memory/type") == ["DDR5"]
+    assert len(value_of(record, "memory/modules")) == 2
+
+
 def test_container(sample_source):
     record = record_of(sample_source, "container")
     assert value_of(record, "virtualization/kind") == "container"
@@ -124,6 +155,40 @@ def test_container(sample_source):
     assert not_value(record, "host/serial", "unknown").endswith("product_serial: Permission denied")
     assert "not installed" in not_value(record, "datapath/firewall", "unknown")
     assert not_value(record, "nic/eth0/rings", "not_applicable") == "the driver does not support it"
+
+
+_ARM = "processor\t: 0\nFeatures\t: fp asimd crc32\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({}, None),  # a server of a vendor that makes machines, or a guest whose hypervisor says nothing
+        ({"sys_vendor": "QEMU", "product_name": "QEMU Virtual Machine"}, "virtual machine"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.large"}, "virtual machine"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.metal"}, "bare metal"),
+        ({"sys_vendor": "Microsoft Corporation", "product_name": "Surface Pro X"}, None),
+        ({"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}, "virtual machine"),
+    ],
+)
+def test_only_cpus_of_x86_show_by_a_flag_that_nothing_runs_them(sample_source, files, kind):
+    source = sample_source("bare-metal-two-sockets")
+    told = {"sys_vendor": "Ampere", "product_name": "Mt. Jade"} | files
+    source.data["files"] |= {f"/sys/class/dmi/id/{name}": text for name, text in told.items()}
+    assert value_of(assemble(source, "machine"), "virtualization/kind") == "bare metal"
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {f"/sys/class/dmi/id/{name}": text for name, text in told.items()}
+    source.data["files"]["/proc/cpuinfo"] = _ARM
+    record = assemble(source, "machine")
+    if kind is None:
+        for field in ("kind", "hypervisor", "hypervisor_version"):
+            assert "declare it" in not_value(record, f"virtualization/{field}", "unknown")
+    else:
+        assert value_of(record, "virtualization/kind") == kind
+        asked = "virtual" in kind
+        assert ("value" in dict(facts(record["fields"]))["virtualization/hypervisor"]) == asked
+    source.data["files"]["/proc/device-tree/hypervisor/compatible"] = "linux,kvm"
+    assert value_of(assemble(source, "machine"), "virtualization/kind") == "virtual machine"
 
 
 GARBAGE = (

@@ -1,5 +1,6 @@
 """What TRex's server is told, and what is refused of a server that is not as it must be."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.trex.channel import RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, TrexOptions
 from bmwg.drivers.traffic.trex.connection import Connection, plain
-from bmwg.drivers.traffic.trex.server import server_configuration
+from bmwg.drivers.traffic.trex.server import precede, server_configuration
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 
@@ -73,6 +74,17 @@ def connected(server, **options):
     connection = Connection(config(**options), server)
     connection.open(None)
     return connection
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="needs a kernel with autogroups")
+def test_a_server_s_session_precedes_others_as_the_server_does_in_it():
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as one:
+        try:
+            precede(one.pid, 7)
+            assert Path(f"/proc/{one.pid}/autogroup").read_text().split()[-1] == "7"
+        finally:
+            one.kill()
+    precede(one.pid, 7)  # it has ended: whoever waits for it says so
 
 
 def test_linux_interfaces_are_served_in_low_end_mode_on_the_testers_cpu():
