@@ -11,7 +11,7 @@ from typing import Any
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, LACKING, Facts, option, short_words
-from bmwg.reports.render.plots.drawing import GRID, INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import GRID, INK, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import (
     beside,
@@ -255,8 +255,7 @@ def _description(rows: Sequence[Outcome], left: int, *, latency: bool) -> str:
     words = "Beside each bar: the number, to the load at which it no longer holds"
     words += "; latency at its own row's load, so loads differ." if latency else "."
     conditions = dict.fromkeys(searches.condition_alone(row.metric) for row in rows)
-    said = (words, *conditions, f"{left} further answers are in the tables only." if left else "")
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, (words, *conditions))) + not_drawn(left, "answers")
 
 
 def _axis(axis: Any) -> None:

@@ -11,7 +11,7 @@ from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.findings import listed
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts
-from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.text import NONE, number_of
 
@@ -224,7 +224,7 @@ def factor_plot(facts: Facts) -> Plot | None:
         axes.grid(axis="x")
 
     left = len(every) - len(shown)
-    more = f" {left} further effects are in the tables only." if left else ""
+    more = not_drawn(left, "effects")
     return draw_plot(
         NAME,
         "Effects of factors on the throughput",
