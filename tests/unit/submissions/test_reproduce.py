@@ -28,7 +28,7 @@ from bmwg.reports.registry import Entry, Examined, site
 from bmwg.reports.registry.check import beside_each_other
 from bmwg.reports.submissions.challenge import Kept
 from bmwg.reports.submissions.keyring import Role
-from bmwg.reports.submissions.reproduction import Candidate
+from bmwg.reports.submissions.reproduction import Candidate, held
 from bmwg.reports.submissions.standing import Level, Standing, lines
 
 PAIRS = 100
@@ -220,6 +220,16 @@ def test_who_measured_it_otherwise_is_named(
     assert said in standing.why_not
     assert bool(standing.why_not) is bool(said)
     assert said in "\n".join(lines(standing))
+
+
+@pytest.mark.parametrize("simulated", [0, 1])
+def test_of_a_run_that_sent_no_frame_nothing_can_be_told(simulated: int) -> None:
+    pair = [entry(name, 1, 2).examined.candidate for name in ("vendor", "lab")]  # type: ignore[union-attr]
+    assert held(*pair).agreement is Agreement.AGREES  # type: ignore[arg-type]
+    pair[simulated] = replace(pair[simulated], not_whole=("simulated: no frame was sent",))  # type: ignore[type-var]
+    found = held(*pair)  # type: ignore[arg-type]
+    assert {found.agreement, *(one.agreement for one in found.held)} == {Agreement.CANNOT_TELL}
+    assert "no frame was sent" in found.why
 
 
 def of_deployments(mean: float, seed: int, count: int, spread: float = 0.02) -> Outcome:
