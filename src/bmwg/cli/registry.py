@@ -61,6 +61,11 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print every finding; 1 when there is one. Raises ConfigError REG-09 for `--json` of another act."""
     if chosen.json and chosen.act != "check":
         raise ConfigError("REG-09", "--json", expected="registry check", found=f"registry {chosen.act}")
+    of_add = [name for name in ("log", "bundle", "key", "readme") if getattr(chosen, name)]
+    if of_add and (chosen.act != "add" or (chosen.log and len(of_add) > 1)):
+        expected = "registry add, of a bundle or of a log"
+        found = f"registry {chosen.act} with {', '.join(f'--{name}' for name in of_add)}"
+        raise ConfigError("REG-09", f"--{of_add[-1]}; nothing was done", expected=expected, found=found)
     trust = trust_of(chosen.folder) if has_body(chosen.folder) else None
     if chosen.act == "add" and chosen.log:
         print(_add_log(chosen.folder, chosen.log, trust))
