@@ -156,6 +156,10 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
     """Put a bundle into its place in a registry, and the place at the end of the list of accepted ones."""
     if bundle is None or readme is None:
         raise ConfigError("REG-09", "registry add", expected="--bundle and --readme", found="not both")
+    if not readme.is_file():
+        raise ConfigError(
+            "REG-09", f"{readme}", expected="a file with a section '## Reproduce'", found="none"
+        )
     seen = examine(bundle, key, trust)
     if seen.findings or not seen.organization:
         found = "; ".join(seen.findings[:3]) or "no submission.yaml"
@@ -166,9 +170,13 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
     order = _unlinked(root, root / ACCEPTED)
     if folder.exists():
         raise ConfigError("REG-09", f"{folder}", expected="a place that is free", found="a submission")
-    folder.mkdir(parents=True)
-    shutil.copyfile(bundle, folder / BUNDLE)
-    shutil.copyfile(readme, folder / README)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".adding-", dir=root) as beside:  # whole, or not in its place
+        whole = Path(beside) / folder.name
+        whole.mkdir()
+        shutil.copyfile(bundle, whole / BUNDLE)
+        shutil.copyfile(readme, whole / README)
+        whole.rename(folder)
     if key is not None and not own.exists():
         own.parent.mkdir(exist_ok=True)
         shutil.copyfile(key, own)
