@@ -78,6 +78,8 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
         blocks += [*title("What is wrong"), *items(map(str, faults))]
     blocks += _calibration(compared, runs)
     blocks += _grades(made, whole=is_whole(fleet, made))
+    if against := list(_against(made)):
+        blocks += [*title("What keeps runs from being graded as compliant"), *items(against)]
     several = len(set(map(names_of(runs.values()), runs.values()))) > 1
     blocks += _answers(union, runs, parted=bool(apart) or (several and not compared))
     return blocks
@@ -163,6 +165,14 @@ def _grades(made: Mapping[int, Verified], *, whole: bool) -> list[Block]:
     )
     counted = ", ".join(f"{count} {name}" for name, count in sorted(verdicts_of(made).items()))
     return blocks + paragraph(f"Clauses of each benchmark, the worst of all shards: {counted or 'none'}.")
+
+
+def _against(made: Mapping[int, Verified]) -> Iterator[str]:
+    """Say what a run is (changed toolkit, a platform that drifted), beside what a banner says of all."""
+    for number, one in sorted(made.items()):
+        for said in one.state:
+            if not said.startswith(("simulated:", "indicative:")):
+                yield f"Shard {number}: {said}."
 
 
 def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Block]:

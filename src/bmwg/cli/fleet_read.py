@@ -42,7 +42,8 @@ def verify(chosen: argparse.Namespace) -> int:
         word = "verified" if one.anew else "verified before, the same files"
         said = f"{len(one.findings)} findings" if one.findings else f"{one.trials} trials"
         print(f"shard {number}: {'REJECTED' if one.findings else word}: run {one.run_id}, {said}")
-        for line in (*map(str, one.findings), *(f"question: {question}" for question in one.questions)):
+        told = (("state", one.state), ("question", one.questions))
+        for line in (*map(str, one.findings), *(f"{name}: {said}" for name, each in told for said in each)):
             print(f"  {line}")
     _say(union)
     for (document, benchmark), grade in grades_of(made, whole=is_whole(union.fleet, made)).items():
