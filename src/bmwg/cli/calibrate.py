@@ -32,6 +32,7 @@ from bmwg.drivers.watch import awake
 from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.narrowed import LEAST_OCTETS, MOST_OCTETS
 from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
@@ -64,6 +65,13 @@ def add_parser(verbs: Any) -> None:
 
 def handle(chosen: argparse.Namespace) -> int:
     """Calibrate each testbed's tester in turn and print what was found."""
+    if not LEAST_OCTETS <= chosen.frame_octets <= MOST_OCTETS:
+        raise ConfigError(
+            "CAL-01",
+            "--frame-octets; nothing was started",
+            expected=f"{LEAST_OCTETS} to {MOST_OCTETS} octets, FCS included",
+            found=str(chosen.frame_octets),
+        )
     profile = load_profile(chosen.profile)
     cell = Cell(
         path="wire", hosting="none", function="none", network="none", frame_octets=chosen.frame_octets

@@ -3,6 +3,7 @@
 import pytest
 
 from bmwg.cli.calibrate import table
+from bmwg.cli.main import main
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,8 @@ def test_a_rate_that_no_search_measured_says_what_it_is(search, lossless, said):
     row = table([{**names, **rest, "search": search, "lossless_fps": lossless}]).splitlines()[1]
     assert said in row
     assert ("(" in row) is (search != "measured")
+
+
+def test_a_frame_size_that_no_ethernet_has_is_refused_before_anything_is_made(capsys):
+    assert main(["calibrate", "--frame-octets", "10"]) == 2
+    assert "CAL-01" in capsys.readouterr().err
