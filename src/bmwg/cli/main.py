@@ -164,9 +164,15 @@ def _verb(given: Sequence[str], verbs: Any) -> tuple[str, argparse.ArgumentParse
 
 
 def _taken(verb: argparse.ArgumentParser) -> str:
-    """Return what a verb takes beside its options, in words."""
-    taken = [action.metavar or action.dest for action in verb._actions if not action.option_strings]
-    return f"one {' and one '.join(str(name).upper() for name in taken)}" if taken else "options alone"
+    """Return what a verb takes beside its options, in words: several of a kind stand in one place."""
+    taken = []
+    for action in verb._actions:
+        name = str(action.metavar or action.dest).upper()
+        if action.nargs in ("+", "*") and not action.option_strings:
+            taken.append(f"{name} ... without an option between")
+        elif not action.option_strings:
+            taken.append(f"one {name}")
+    return " and ".join(taken) or "options alone"
 
 
 def _options(verb: argparse.ArgumentParser) -> list[str]:

@@ -21,7 +21,7 @@ from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import accepted_at, place_of
 from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README, Examine
 from bmwg.reports.registry.pages import generated, strange
-from bmwg.reports.store.files import utc_text, write_atomically
+from bmwg.reports.store.files import not_written, utc_text, write_atomically
 from bmwg.reports.submissions.announcements import read_log, require_one_history
 from bmwg.reports.submissions.names import slug
 from bmwg.reports.submissions.reproduction import candidate
@@ -170,13 +170,16 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
     order = _unlinked(root, root / ACCEPTED)
     if folder.exists():
         raise ConfigError("REG-09", f"{folder}", expected="a place that is free", found="a submission")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".adding-", dir=root) as beside:  # whole, or not in its place
-        whole = Path(beside) / folder.name
-        whole.mkdir()
-        shutil.copyfile(bundle, whole / BUNDLE)
-        shutil.copyfile(readme, whole / README)
-        whole.rename(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".adding-", dir=root) as beside:  # whole, or not in its place
+            whole = Path(beside) / folder.name
+            whole.mkdir()
+            shutil.copyfile(bundle, whole / BUNDLE)
+            shutil.copyfile(readme, whole / README)
+            whole.rename(folder)
+    except OSError as error:
+        raise not_written(folder, error) from error
     if key is not None and not own.exists():
         own.parent.mkdir(exist_ok=True)
         shutil.copyfile(key, own)

@@ -19,7 +19,7 @@ from bmwg.reports.fleet.kept import verified
 from bmwg.reports.render.blocks import Block, Figure, banner
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store import read_run
-from bmwg.reports.store.files import write_atomically
+from bmwg.reports.store.files import not_written
 from bmwg.reports.store.folder import run_folders_in
 
 _FORMS = ("text", "html", "md", "rst", "rfcxml", "json")
@@ -74,7 +74,10 @@ def handle(chosen: argparse.Namespace) -> int:
         before += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
     text = _in_form(made, before, len(left_out), chosen)
     if chosen.output:
-        write_atomically(chosen.output, text.encode("utf-8"))
+        try:
+            chosen.output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise not_written(chosen.output, error) from error
         print(verdict(made, chosen.newest))
         print(chosen.output)
     else:
