@@ -17,7 +17,7 @@ from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, t
 from bmwg.reports.render.facts import is_indicative
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
 from bmwg.reports.render.sections.guest import guest_sentences
-from bmwg.reports.render.sections.results import SIMULATED, answer
+from bmwg.reports.render.sections.results import SIMULATED, answer, narrowed
 from bmwg.reports.render.text import quantity_text
 from bmwg.reports.store import Run
 
@@ -63,6 +63,8 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     profiles = [run.of_load(load).profile for run in runs.values() for load in run.kinds]
     if names := sorted({str(one["name"]) for one in profiles if is_indicative(one)}):
         blocks += banner("indicative", f"Indicative: profile {', '.join(names)} shortens the procedures.")
+    for parts in filter(None, dict.fromkeys(map(narrowed, profiles))):
+        blocks += banner("indicative", f"Narrowed by its command: this fleet measures {parts} alone.")
     faults = [*union.problems, *(finding for verified in made.values() for finding in verified.findings)]
     if faults:
         blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
