@@ -71,8 +71,9 @@ def as_junit(run: OpenedRun) -> str:
     suite = ElementTree.Element("testsuite", {"name": f"bmwg {run.run_id}", **counts})
     if run.started_at:
         suite.set("timestamp", run.started_at)
-    whole = {"profile": run.profile, "testbed": run.testbed, "simulated": str(run.simulated).lower()}
-    suite.append(_properties({**whole, "indicative": str(run.indicative).lower()}))
+    whole = {"profile": run.profile, "testbed": run.testbed, "status": run.status}
+    whole |= {name: str(getattr(run, name)).lower() for name in ("simulated", "indicative")}
+    suite.append(_properties(whole))
     suite.extend(cases)
     root = ElementTree.Element("testsuites", counts)
     root.append(suite)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.checker.source import MAX_LINE_OCTETS, RunFiles
-from bmwg.reports.store.files import not_written
+from bmwg.reports.store.files import not_written, sync_folder
 
 SUFFIX = ".bmwg.tar"  # of a bundle that is named by its run
 MANIFEST_PART = "manifest.json"
@@ -87,6 +87,7 @@ class Part:
 def write_archive(path: Path, parts: Mapping[str, bytes | Path]) -> None:
     """Write a new archive; a part is its octets or the file that holds them. Refuses to overwrite.
 
+    It has its name once it is whole and on the disk: half of one reads as a bundle that was changed.
     Raises ConfigError BND-01 (the file exists, a part that an archive cannot hold), TestbedError STORE-08.
     """
     for name, part in parts.items():
@@ -94,8 +95,15 @@ def write_archive(path: Path, parts: Mapping[str, bytes | Path]) -> None:
         if name not in LIMITS or octets > LIMITS[name]:
             limit = f"at most {LIMITS[name]} octets" if name in LIMITS else "a known part"
             raise ConfigError("BND-01", f"part {name}: no bundle holds it", expected=limit, found=str(octets))
+    if path.exists():
+        raise ConfigError(
+            "BND-01",
+            f"{path}: exists already; no bundle is overwritten",
+            hint="name another file by --output",
+        )
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with path.open("xb") as file:
+        with temporary.open("xb") as file:
             for name in LIMITS:
                 if name not in parts:
                     continue
@@ -105,14 +113,14 @@ def write_archive(path: Path, parts: Mapping[str, bytes | Path]) -> None:
                 file.write(data)
                 file.write(bytes(-len(data) % _BLOCK))
             file.write(bytes(2 * _BLOCK))
-    except FileExistsError as error:
-        raise ConfigError(
-            "BND-01",
-            f"{path}: exists already; no bundle is overwritten",
-            hint="name another file by --output",
-        ) from error
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise not_written(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _header(name: str, octets: int) -> bytes:

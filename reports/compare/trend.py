@@ -12,7 +12,7 @@ from statistics import median, pstdev
 
 from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Cell, Outcome
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import agreeing, names_of
 from bmwg.reports.compare.field_rules import Role
@@ -95,8 +95,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric on one cell over the runs that gave a plain number; `gaps` counts those that did not,
-    `silent` the newest of them in a row: of these nobody knows whether they are worse.
+    """One metric on one cell over the runs that gave a plain number.
+
+    `gaps` counts those that did not, also those that ended before they reached it; `silent` the newest of
+    them in a row: of these nobody knows whether they are worse.
 
     `levels` are the medians between the jumps, `spreads` what a number of each is uncertain by, relative to
     it. `sign` is 1 where more is better, -1 where less is, 0 where nobody can tell from the unit.
@@ -220,12 +222,25 @@ def _all_series(each: Sequence[Told], name_of: Callable[[Run], str]) -> Iterator
                 )
                 entry = (run, point, value.unit, outcome.cell)
                 gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(entry)
+        for outcome in _unreached(run):
+            for metric in headline_of(outcome):
+                asked.setdefault((metric, outcome.cell.cell_id), set()).add(run.run_id)
     for (metric, cell_id), entries in gathered.items():
         gave = {run.run_id for run, *_ in entries}
         runs = (one.run.run_id for one in each)
         missed = [run_id not in gave for run_id in runs if run_id in asked[metric, cell_id]]
         silent = next((place for place, gap in enumerate(reversed(missed)) if not gap), len(missed))
         yield _series(metric, entries, gaps=sum(missed), silent=silent)
+
+
+def _unreached(run: Run) -> Iterator[Outcome]:
+    """Give what a run planned and has no answer of, as answers without a number: it ended before."""
+    answered = {(one.metric, one.cell.cell_id) for one in run.outcomes}
+    for planned in run.plan:
+        if (planned.metric, planned.cell.cell_id) not in answered:
+            yield Outcome(
+                outcome_id="", metric=planned.metric, cell=planned.cell, type=OutcomeType.NOT_ASSESSED
+            )
 
 
 def _width(outcome: Outcome) -> float:

@@ -17,7 +17,7 @@ from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, t
 from bmwg.reports.render.facts import is_indicative
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
 from bmwg.reports.render.sections.guest import guest_sentences
-from bmwg.reports.render.sections.results import SIMULATED, answer
+from bmwg.reports.render.sections.results import SIMULATED, answer, narrowed
 from bmwg.reports.render.text import quantity_text
 from bmwg.reports.store import Run
 
@@ -63,6 +63,8 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     profiles = [run.of_load(load).profile for run in runs.values() for load in run.kinds]
     if names := sorted({str(one["name"]) for one in profiles if is_indicative(one)}):
         blocks += banner("indicative", f"Indicative: profile {', '.join(names)} shortens the procedures.")
+    for parts in filter(None, dict.fromkeys(map(narrowed, profiles))):
+        blocks += banner("indicative", f"Narrowed by its command: this fleet measures {parts} alone.")
     faults = [*union.problems, *(finding for verified in made.values() for finding in verified.findings)]
     if faults:
         blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
@@ -78,6 +80,8 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
         blocks += [*title("What is wrong"), *items(map(str, faults))]
     blocks += _calibration(compared, runs)
     blocks += _grades(made, whole=is_whole(fleet, made))
+    if against := list(_against(made)):
+        blocks += [*title("What keeps runs from being graded as compliant"), *items(against)]
     several = len(set(map(names_of(runs.values()), runs.values()))) > 1
     blocks += _answers(union, runs, parted=bool(apart) or (several and not compared))
     return blocks
@@ -163,6 +167,14 @@ def _grades(made: Mapping[int, Verified], *, whole: bool) -> list[Block]:
     )
     counted = ", ".join(f"{count} {name}" for name, count in sorted(verdicts_of(made).items()))
     return blocks + paragraph(f"Clauses of each benchmark, the worst of all shards: {counted or 'none'}.")
+
+
+def _against(made: Mapping[int, Verified]) -> Iterator[str]:
+    """Say what a run is (changed toolkit, a platform that drifted), beside what a banner says of all."""
+    for number, one in sorted(made.items()):
+        for said in one.state:
+            if not said.startswith(("simulated:", "indicative:")):
+                yield f"Shard {number}: {said}."
 
 
 def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Block]:

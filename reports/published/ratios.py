@@ -64,7 +64,11 @@ def published_page(own: Sequence[Block] = ()) -> list[Block]:
     for one in tables().values():
         document = documents()[one.document]
         lines += title(one.title, 2)
-        lines += paragraph(f"{document.authors}: {document.title} ({document.kind}). Table {one.table_id}.")
+        of = (f"figures in {one.unit}", f"means of {one.repeats}" if one.repeats else "", one.load)
+        lines += paragraph(
+            f"{document.authors}: {document.title} ({document.kind}). Table {one.table_id}:"
+            f" {'; '.join(filter(None, of))}."
+        )
         rows = [
             [entry.item, entry.form, _told(entry.published, entry.half_width_95)] for entry in ratios(one)
         ]

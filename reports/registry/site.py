@@ -140,7 +140,9 @@ def compare_name(one: Entry, other: Entry) -> str:
 def compare_page(one: Entry, other: Entry) -> list[Block]:
     """Return two entries side by side: what each states of a figure, and whether these meet."""
     lines = title("Two submissions", 0)
-    lines += [*paragraph(f"A: {one.place}"), *paragraph(f"B: {other.place}")]
+    for name, entry in (("A", one), ("B", other)):
+        state = entry.examined.state if entry.examined else ()
+        lines += paragraph("; ".join((f"{name}: {entry.place}", *state)))
     first, second = (entry.examined.candidate if entry.examined else None for entry in (one, other))
     if first is None or second is None:
         return lines

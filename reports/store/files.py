@@ -61,7 +61,7 @@ def not_written(path: Path, error: OSError) -> TestbedError:
         "STORE-08",
         f"{path}: could not be written",
         found=error.strerror or str(error),
-        hint="free space on the results disk, then continue the run: finished trials are kept",
+        hint="is the folder there, with room on its disk? finished trials of a run are kept: continue it",
     )
 
 

@@ -5,7 +5,9 @@ The copy that counts is the body's, in a git repository: a vendor can write a lo
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -135,10 +137,14 @@ def append(path: Path, run: Mapping[str, Any], act: str, signer: Signer, *, at: 
     }
     check_document(told, "announcement", f"{path}: announce {act}")
     _require_order(str(path), lines[-1].told["at"] if lines else "", at)
-    octets = seal(canonical(told).encode("ascii"), PAYLOAD, signer)
+    octets = seal(canonical(told).encode("ascii"), PAYLOAD, signer) + b"\n"
     try:
-        with path.open("ab") as file:
-            file.write(octets + b"\n")
+        with path.open("ab", buffering=0) as file:
+            end = file.tell()
+            if file.write(octets) != len(octets):  # a part of a line would end the log for ever
+                file.truncate(end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file.fileno())
     except OSError as error:
         raise not_written(path, error) from error
     return list(_lines(path, [*path.read_bytes().splitlines()]))[-1]

@@ -129,11 +129,16 @@ def read_keys(path: Path, root: TrustedKey) -> Keyring:
     Raises ConfigError KEY-03 (a time that ends before it begins), KEY-04 (not signed by the body), KEY-05 (a
     key twice, or none), and what `read_document` raises.
     """
-    document = read_document(octets_of(path), KIND, str(path))
+    return keys_in(octets_of(path), root, str(path))
+
+
+def keys_in(octets: bytes, root: TrustedKey, where: str) -> Keyring:
+    """Return the list that these octets are. Raises what `read_keys` raises."""
+    document = read_document(octets, KIND, where)
     if not document.sealed.signed_by([root]):
         raise ConfigError(
             "KEY-04",
-            f"{path}: not signed by the body's key",
+            f"{where}: not signed by the body's key",
             expected=f"a signature by key {root.keyid[:16]}",
             found=", ".join(f"key {signature[:16]}" for signature in document.sealed.signatures),
             hint="take the list and the body's key from one source",
@@ -141,9 +146,9 @@ def read_keys(path: Path, root: TrustedKey) -> Keyring:
     return Keyring(
         body=document.predicate["body"],
         root=root,
-        keys=_known(document.predicate, str(path)),
+        keys=_known(document.predicate, where),
         thresholds=document.predicate.get("thresholds", {}),
-        identities=tuple(_identities(document.predicate, str(path))),
+        identities=tuple(_identities(document.predicate, where)),
     )
 
 

@@ -105,9 +105,17 @@ def require_two_parties(first: Candidate, second: Candidate) -> None:
 
 
 def held(first: Candidate, second: Candidate) -> Reproduced:
-    """Hold two runs against each other. Raises ConfigError CMP-09."""
+    """Hold two runs against each other; of one that sent no frame nothing can be told.
+
+    Raises ConfigError CMP-09.
+    """
     require_two_parties(first, second)
-    return reproduce(first.stated, second.stated)
+    found = reproduce(first.stated, second.stated)
+    why = next((said for said in (*first.not_whole, *second.not_whole) if said.startswith("simulated:")), "")
+    if not why:
+        return found
+    untold = tuple(replace(one, agreement=Agreement.CANNOT_TELL, why=why) for one in found.held)
+    return Reproduced(held=untold, agreement=Agreement.CANNOT_TELL, why=f"of {len(untold)} figures: {why}")
 
 
 def beside(first: Candidate, second: Candidate) -> Standing | None:

@@ -186,6 +186,8 @@ def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None)
         return
     if run["simulated"]:
         yield "the run is simulated"
+    if run["status"] != "complete":
+        yield f"the run is {run['status']}: not all that was asked for was measured"
     owners = {party.known.name for party in made.parties if party.of_owner(made.owner)}
     if len(owners) < (needed := trust.keyring.needed(Role.VENDOR)):
         yield f"{len(owners)} of {needed} keys of {shown(made.owner) or 'an organization'} signed"

@@ -25,7 +25,8 @@ from bmwg.reports.store.run import CABLES
 
 _BANNERS = ("simulated:", "dirty:", "indicative:")  # states of a run that a banner tells
 _LONGER = "--profile hour"
-_LONGER_BETWEEN_PORTS = "testcases/rfc2889 --testbed FILE --profile rfc2889"
+_LONGER_BETWEEN_PORTS = "--profile rfc2889 testcases/rfc2889"
+_EMBEDDED = "embedded"  # the testbed of `bmwg run` that names none
 _GIBI = 1 << 30
 
 
@@ -183,18 +184,26 @@ def _graded(judgement: Judgement) -> Iterator[str]:
 
 
 def following(facts: Facts) -> list[Block]:
-    """Return what a reader can do next, as commands that take the run's id."""
+    """Return what a reader can do next, as commands that take the run's id.
+
+    A model answers the same each time and however long it is asked: what was simulated is to be measured.
+    """
     run = facts.run
+    several = any(patterns.of(one.cell.axes) for one in facts.outcomes)
+    default = run.testbed.get("name") == _EMBEDDED and not several
+    on_testbed = "bmwg run" if default else "bmwg run --testbed FILE"
     said = [
         ("Recompute every figure from the raw trials: ", f"bmwg verify {run.run_id}"),
         ("Take the answers elsewhere: ", f"bmwg export {run.run_id} --csv answers.csv"),
-        ("See how far runs lie apart: ", "bmwg run --repeat 5, then bmwg compare"),
     ]
     if hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
         said.insert(0, ("See what disturbs this machine: ", "bmwg doctor"))
-    if facts.indicative:
-        several = any(patterns.of(one.cell.axes) for one in facts.outcomes)
-        said.append(("Measure longer: ", f"bmwg run {_LONGER_BETWEEN_PORTS if several else _LONGER}"))
+    if run.simulated:
+        said.append(("Measure with frames, not with a model: ", "bmwg run"))
+    else:
+        said.append(("See how far runs lie apart: ", f"{on_testbed} --repeat 5, then bmwg compare"))
+        if facts.indicative:
+            said.append(("Measure longer: ", f"{on_testbed} {_LONGER_BETWEEN_PORTS if several else _LONGER}"))
     return [
         *title("What next"),
         *items(Rich(Part(text=words), Part(text=command, role="command")) for words, command in said),

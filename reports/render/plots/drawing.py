@@ -152,6 +152,11 @@ def _inline(svg: str, name: str, title: str, description: str) -> str:
     return head + svg[svg.index(">") + 1 :].strip() + "\n"
 
 
+def not_drawn(left: int, what: str) -> str:
+    """Return how many of a kind the tables alone hold, to follow a sentence; empty where all are drawn."""
+    return f" Further {what} in the tables only: {left}." if left else ""
+
+
 def label(text: str, limit: int = 40, *, lines: int = 1) -> str:
     """Return a text that fits beside an axis, in so many lines; what is too long loses its middle.
 

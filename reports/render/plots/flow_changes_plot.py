@@ -9,7 +9,7 @@ from bmwg.methodology.benchmarks import flow_changes, flow_scale
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.plots.extent import Known, measured_extent
 
 NAME, SCALE = "flow-changes", "flow-scale"
@@ -89,12 +89,12 @@ def _drawn(
 
     left = len(series) - len(shown)
     condition = searches.conditions(one for points in series.values() for _, one in points)
-    more = f" {left} further lines are in the table only." if left else ""
     return draw_plot(
         name,
         title,
         f"Throughput per port and direction in 1,000 frames/s over {over}; a bar is a wide interval, in which"
-        f" the answer lies. Answers that are no plain number are left out.{more} {condition}".rstrip(),
+        f" the answer lies. Answers that are no plain number are left out.{not_drawn(left, 'lines')}"
+        f" {condition}".rstrip(),
         (5.8, 3.2),
         draw,
     )

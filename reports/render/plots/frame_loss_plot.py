@@ -7,7 +7,7 @@ from typing import Any
 from bmwg.methodology.benchmarks.frame_loss import METRIC, MOST_CURVES
 from bmwg.methodology.benchmarks.frame_loss import axes as axes_of
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.frame_loss_table import curve
 
 NAME = "frame-loss"
@@ -46,7 +46,7 @@ def frame_loss_plot(facts: Facts) -> Plot | None:
         NAME,
         "Frame loss rate (RFC 2544 26.3)",
         f"Frames lost over the load, both in percent from 0 to 100; 100 % of the load is {hundred}."
-        f" {left} further curves are in the tables only.",
+        f"{not_drawn(left, 'curves')}",
         (5.2, 3.2),
         draw,
     )

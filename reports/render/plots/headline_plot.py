@@ -13,7 +13,7 @@ from typing import Any
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, other_loads
-from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.guest import translated
 from bmwg.reports.render.sections.results import Central, central_value, marked
 from bmwg.reports.render.text import nanoseconds, told_apart
@@ -54,7 +54,7 @@ def headline_plot(facts: Facts) -> Plot | None:
         other_loads(facts.run),
         "Bars begin at zero; a stroke is the 95 % interval of a mean, or a median's, 90 % if nothing else"
         " is said; a pale end reaches to the lowest load of a search that did not meet its criteria."
-        + (f" {left} further answers are in the tables only." if left else ""),
+        + not_drawn(left, "answers"),
         (_WIDTH + (_MARK if marks else 0), 0.6 + 0.26 * drawn + 0.55 * len(shown)),
         draw,
     )

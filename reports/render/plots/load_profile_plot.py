@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.load_profile_table import METRICS, points
 
 NAME = "load-profile"
@@ -57,7 +57,7 @@ def load_profile_plot(facts: Facts) -> Plot | None:
         "Loss and latency around the throughput",
         f"Frames lost in percent, and the mean latency in microseconds{scale}, over the load per port and"
         " direction in 1,000 frames/s. A line's points are the deltas of the table, from -50 to +50 %;"
-        f" 0 % is the throughput. {left} further profiles are in the tables only.",
+        f" 0 % is the throughput.{not_drawn(left, 'profiles')}",
         (6.8, 3.2),
         draw,
     )

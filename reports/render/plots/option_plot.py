@@ -11,7 +11,7 @@ from typing import Any
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, LACKING, Facts, option, short_words
-from bmwg.reports.render.plots.drawing import GRID, INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import GRID, INK, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import (
     beside,
@@ -254,9 +254,8 @@ def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
 def _description(rows: Sequence[Outcome], left: int, *, latency: bool) -> str:
     words = "Beside each bar: the number, to the load at which it no longer holds"
     words += "; latency at its own row's load, so loads differ." if latency else "."
-    more = f"{left} further answers are in the tables only." if left else ""
-    said = (words, searches.conditions(rows), more)
-    return " ".join(filter(None, said))
+    said = filter(None, (words, searches.conditions(rows)))
+    return " ".join(said) + not_drawn(left, "answers")
 
 
 def _axis(axis: Any) -> None:

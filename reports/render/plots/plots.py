@@ -22,6 +22,7 @@ from bmwg.reports.render.plots.drawing import (
     Plot,
     draw_plot,
     label,
+    not_drawn,
     renamed,
     told_of,
 )
@@ -146,7 +147,7 @@ def _throughput(facts: Facts) -> Plot | None:
         "Throughput against frame size",
         f"Measured throughput of {', '.join(shown)}, frames/s per port and direction. {reference}"
         + (" Upright strokes are intervals between their two ends, not numbers." if wide else "")
-        + (f" {left} further options are in the table only." if left else ""),
+        + not_drawn(left, "options"),
         (5.2, 3.6),
         draw,
     )
@@ -202,7 +203,7 @@ def _latency(facts: Facts) -> Plot | None:
         "latency",
         "Latency percentiles, each at the load of its row in the table",
         f"Percentiles of {len(shown)} cells (option, frame size in octets) on a logarithmic axis."
-        + (f" {left} further cells are in the table only." if left else ""),
+        + not_drawn(left, "cells"),
         (5.2, 1.4 + 0.28 * len(shown)),
         draw,
     )
@@ -237,7 +238,7 @@ def _search(facts: Facts) -> Plot | None:
         "The searches as they went",
         f"Loads of {len(shown)} searches in the order they were tried: lossless, with loss, not valid; "
         "the band, where single trials set bounds, lies between those known so far."
-        + (f" {left} further searches are in the tables only." if left else ""),
+        + not_drawn(left, "searches"),
         (5.2, 0.9 + 1.25 * rows),
         draw,
     )

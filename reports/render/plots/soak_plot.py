@@ -7,7 +7,7 @@ from typing import Any
 from bmwg.methodology.benchmarks import alarmed_soak
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.vsperf_tables import SOAKS
 
 NAME = "soak"
@@ -52,7 +52,7 @@ def soak_plot(facts: Facts) -> Plot | None:
         NAME,
         "Loss and delay variation over a soak",
         "Frames lost in percent, and the 99th percentile delay less the least one in microseconds, of each"
-        f" valid interval of the soak in order.{first} {left} further soaks are in the table only.",
+        f" valid interval of the soak in order.{first}{not_drawn(left, 'soaks')}",
         (6.8, 3.0),
         draw,
     )

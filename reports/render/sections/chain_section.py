@@ -10,7 +10,7 @@ from bmwg.methodology.records import Cell, Outcome
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import Beside, beside
 from bmwg.reports.render.sections.common_columns import badge
@@ -135,7 +135,7 @@ def chain_plot(facts: Facts) -> Plot | None:
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
 
     left = len(every) - len(shown)
-    more = f" {left} further options are in the table only." if left else ""
+    more = not_drawn(left, "options")
     condition = searches.conditions(one for points in shown.values() for _, one in points)
     return draw_plot(
         NAME,

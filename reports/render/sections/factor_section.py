@@ -12,7 +12,7 @@ from bmwg.reports.checker.findings import listed
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.text import NONE, number_of
 
@@ -230,7 +230,7 @@ def factor_plot(facts: Facts) -> Plot | None:
         axes.grid(axis="x")
 
     left = len(every) - len(shown)
-    more = f" {left} further effects are in the tables only." if left else ""
+    more = not_drawn(left, "effects")
     return draw_plot(
         NAME,
         "Effects of factors on the throughput",

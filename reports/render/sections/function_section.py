@@ -11,7 +11,7 @@ from bmwg.methodology.cells import axes as axes_of_cells
 from bmwg.methodology.records import Cell, Outcome, TrialResult
 from bmwg.reports.render.blocks import Block, pairs, table, title
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label, not_drawn
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.plots.option_panels import beside
 from bmwg.reports.render.sections.chain_section import draw_latency, draw_throughput
@@ -135,8 +135,7 @@ def function_plot(facts: Facts) -> Plot | None:
         f"Throughput and latency against {setting}",
         "Filled marks are plain numbers, and lines join these alone; a stroke is an interval between its"
         " ends, an arrow up means at least, an arrow down less than, a cross an unstable answer. Latency is"
-        " at each cell's own throughput, so loads differ."
-        + (f" {left} further rows are in the tables only." if left else ""),
+        " at each cell's own throughput, so loads differ." + not_drawn(left, "rows"),
         (7.2, 3.6),
         draw,
     )

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bmwg.methodology.answers.ladder import Rung, ladder, stands_on, traffic_of
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
@@ -184,11 +185,8 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", SIMULATED))
-    if parts := run.profile.get("narrowed"):
-        words = "; ".join(
-            f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts.items()
-        )
-        found.append(("indicative", f"Narrowed by its command: this run measures {words} alone."))
+    if parts := narrowed(run.profile):
+        found.append(("indicative", f"Narrowed by its command: this run measures {parts} alone."))
     for load in run.kinds:
         profile = run.of_load(load).profile
         if not is_indicative(profile):
@@ -227,6 +225,12 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         found.append(("fine", f"Complete run of profile {run.profile['name']}."))
     sentence = guest_sentence(run)
     return [(GUEST_BANNER, sentence), *found] if sentence else found
+
+
+def narrowed(profile: Mapping[str, Any]) -> str:
+    """Return to what the command of a run narrowed its profile, in words; empty where to nothing."""
+    parts = profile.get("narrowed", {}).items()
+    return "; ".join(f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts)
 
 
 def _short_trials(facts: Facts, load: str) -> str:

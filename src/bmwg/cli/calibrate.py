@@ -32,7 +32,8 @@ from bmwg.drivers.watch import awake
 from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import Profile, load_profile
-from bmwg.methodology.records import Cell, TrialResult, TrialSpec
+from bmwg.methodology.profiles.narrowed import LEAST_OCTETS, MOST_OCTETS
+from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
 from bmwg.methodology.trial.medium import cell_fps
@@ -64,6 +65,13 @@ def add_parser(verbs: Any) -> None:
 
 def handle(chosen: argparse.Namespace) -> int:
     """Calibrate each testbed's tester in turn and print what was found."""
+    if not LEAST_OCTETS <= chosen.frame_octets <= MOST_OCTETS:
+        raise ConfigError(
+            "CAL-01",
+            "--frame-octets; nothing was started",
+            expected=f"{LEAST_OCTETS} to {MOST_OCTETS} octets, FCS included",
+            found=str(chosen.frame_octets),
+        )
     profile = load_profile(chosen.profile)
     cell = Cell(
         path="wire", hosting="none", function="none", network="none", frame_octets=chosen.frame_octets
@@ -182,16 +190,17 @@ def _spread(values: list[float]) -> dict[str, float | int] | None:
 def table(found: list[dict[str, Any]]) -> str:
     """Text for people: one row a tester, every figure with its unit."""
     lines = [
-        f"{'tester':<30} {'no loss, frames/s':>18} {'rate error, ppm (median, min..max, n)':>42} "
+        f"{'tester':<30} {'no loss, frames/s':>24} {'rate error, ppm (median, min..max, n)':>42} "
         f"{'latency <=, us':>15} {'p50, us':>9}"
     ]
     for entry in found:
         rate, p50, floor = entry["rate_error_ppm"], entry["latency_p50_ns"], entry["latency_floor_ns"]
         lossless = entry["lossless_fps"]
-        speed = f"{lossless:,}" if lossless is not None else f"none ({entry['search']})"
+        speed = "none" if lossless is None else f"{lossless:,}"
+        speed += "" if entry["search"] == OutcomeType.MEASURED else f" ({entry['search'].replace('_', ' ')})"
         error = f"{rate['median']} ({rate['min']}..{rate['max']}, {rate['n']})" if rate else "no valid trial"
         lines.append(
-            f"{entry['testbed'] + '/' + entry['driver'] + '/' + entry['io']:<30} {speed:>18} {error:>42} "
+            f"{entry['testbed'] + '/' + entry['driver'] + '/' + entry['io']:<30} {speed:>24} {error:>42} "
             f"{_us(floor):>15} {_us(p50['median'] if p50 else None):>9}"
         )
     return "\n".join(lines)

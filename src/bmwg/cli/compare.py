@@ -23,6 +23,10 @@ from bmwg.reports.render.blocks import banner
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.verify.verify import verify_folder
 
+_ANOTHER = {  # comparisons of another kind, and the options that each does not read
+    "published": ("network", "waive", "under_test"),
+    "reproduce": ("network", "waive", "under_test", "unverified", "output"),
+}
 FORMS = ("screen", "text", "md", "rst", "html", "rfcxml", "json")
 
 
@@ -99,10 +103,8 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published",
         )
-    if chosen.network and (chosen.published or chosen.reproduce):
-        raise ConfigError(
-            "CMP-07", "--network", expected="options held against each other", found="another comparison"
-        )
+    if another := next((name for name in _ANOTHER if getattr(chosen, name)), ""):
+        _refuse_unused(chosen, another)
     if chosen.reproduce:
         return _reproduce(chosen)
     named = zip(ascii_uppercase, chosen.sides, strict=False)
@@ -113,7 +115,8 @@ def handle(chosen: argparse.Namespace) -> int:
     told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
     if chosen.published:
         if form == "json" or [len(side.runs) for side in sides] != [1]:
-            raise ConfigError("CMP-07", "--published", expected="one run, a form of text", found="other")
+            found = f"{sum(len(side.runs) for side in sides)} runs, form {form}"
+            raise ConfigError("CMP-07", "--published", expected="one run, and a form of text", found=found)
         own = rooms.published(sides[0].runs[0])
         text = form_of([*published_page(own), *told], form, "published")
         code = 0
@@ -124,12 +127,29 @@ def handle(chosen: argparse.Namespace) -> int:
         text = _in_form(made, form)
         code = 1 if made.open_confounders else 0
     if chosen.output:
-        with chosen.output.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        try:
+            with chosen.output.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise ConfigError(
+                "CMP-06", f"{chosen.output} cannot be written", found=error.strerror or str(error)
+            ) from error
         print(chosen.output)
     else:
         print(text, end="")
     return code
+
+
+def _refuse_unused(chosen: argparse.Namespace, another: str) -> None:
+    """Raise ConfigError CMP-07 for an option that another comparison does not read."""
+    for name in _ANOTHER[another]:
+        if getattr(chosen, name):
+            raise ConfigError(
+                "CMP-07",
+                f"--{name.replace('_', '-')}",
+                expected="sides held against each other field by field",
+                found=f"--{another}",
+            )
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:

@@ -42,7 +42,8 @@ def verify(chosen: argparse.Namespace) -> int:
         word = "verified" if one.anew else "verified before, the same files"
         said = f"{len(one.findings)} findings" if one.findings else f"{one.trials} trials"
         print(f"shard {number}: {'REJECTED' if one.findings else word}: run {one.run_id}, {said}")
-        for line in (*map(str, one.findings), *(f"question: {question}" for question in one.questions)):
+        told = (("state", one.state), ("question", one.questions))
+        for line in (*map(str, one.findings), *(f"{name}: {said}" for name, each in told for said in each)):
             print(f"  {line}")
     _say(union)
     for (document, benchmark), grade in grades_of(made, whole=is_whole(union.fleet, made)).items():
@@ -58,14 +59,17 @@ def report(chosen: argparse.Namespace) -> int:
     """Write the report and print where; 0 when it is of the whole fleet."""
     from bmwg.reports.fleet.report import page_of  # what draws takes long to load
     from bmwg.reports.render.page.report import FILES, form_of
-    from bmwg.reports.store.files import write_atomically
+    from bmwg.reports.store.files import not_written, write_atomically
 
     fleet = read_fleet(chosen.plan)
     union = union_of(chosen.results, fleet)
     made = verify_union(union)
     text = form_of(page_of(union, made), chosen.format, fleet.sha256[:12])
     place = chosen.output or chosen.results / f"fleet-{fleet.sha256[:12]}" / FILES[chosen.format]
-    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise not_written(place, error) from error
     write_atomically(place, text.encode("utf-8"))
     print(place)
     whole = not union.problems and not any(verified.findings for verified in made.values())

@@ -45,8 +45,13 @@ def handle(chosen: argparse.Namespace) -> int:
     else:
         text = form_of(foreign_page(result), chosen.format, f"foreign-{result.source_sha256[:12]}")
     if chosen.output:
-        with chosen.output.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        try:
+            with chosen.output.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise ConfigError(
+                "IMP-04", f"{chosen.output} cannot be written", found=error.strerror or str(error)
+            ) from error
         print(chosen.output)
     else:
         print(text, end="")

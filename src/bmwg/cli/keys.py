@@ -17,6 +17,7 @@ from bmwg.reports.submissions.keyring import (
     Role,
     identity_entry,
     key_entry,
+    keys_in,
     pem_of,
     raw_of,
     read_keys,
@@ -116,14 +117,15 @@ def _issuer(chosen: argparse.Namespace) -> str:
 
 
 def _rewritten(chosen: argparse.Namespace, change: Any) -> int:
-    """Write the list with changed entries, signed by the body anew."""
-    path = chosen.folder / KEY_LIST
-    read_keys(path, load_public(chosen.folder / BODY_KEY))  # what is not the body's own is not signed again
+    """Write the list with changed entries, signed by the body anew; another's key leaves it as it was."""
+    path, root = chosen.folder / KEY_LIST, load_public(chosen.folder / BODY_KEY)
+    read_keys(path, root)  # what is not the body's own is not signed again
     told = dict(read_document(octets_of(path), KIND, str(path)).predicate)
     kind = "identities" if chosen.identity else "keys"
     told |= {kind: change(told.get(kind, [])), "issued_at": utc_text(datetime.now(UTC))}
-    write_atomically(path, write_keys(told, load_private(chosen.key)))
-    read_keys(path, load_public(chosen.folder / BODY_KEY))
+    octets = write_keys(told, load_private(chosen.key))
+    keys_in(octets, root, f"--key {chosen.key}: a list that would not be the body's; nothing was written")
+    write_atomically(path, octets)
     print(path)
     return 0
 

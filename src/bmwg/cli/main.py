@@ -134,11 +134,11 @@ def _run(given: Sequence[str]) -> int:
         return _told(f"bmwg: {name} stands before the verb", f"bmwg run {near}" if near else "", _VERBS)
     chosen, rest = parser.parse_known_args(given)
     if rest:
-        name = rest[0].partition("=")[0]
-        near = near_name(name, _options(verbs.choices[given[0]]))
-        return _told(
-            f"bmwg {given[0]}: no option {rest[0]}", near, f"bmwg {given[0]} --help lists what it takes"
-        )
+        named, verb = _verb(given, verbs)
+        name, more = rest[0].partition("=")[0], f"{named} --help lists what it takes"
+        if name.startswith("-"):
+            return _told(f"{named}: no option {rest[0]}", near_name(name, _options(verb)), more)
+        return _told(f"{named}: {rest[0]} is one word too many, it takes {_taken(verb)}", None, more)
     try:
         code: int = chosen.handler(chosen)
         sys.stdout.flush()
@@ -152,6 +152,27 @@ def _run(given: Sequence[str]) -> int:
         print("interrupted", file=sys.stderr)
         return exits.INTERRUPTED
     return code
+
+
+def _verb(given: Sequence[str], verbs: Any) -> tuple[str, argparse.ArgumentParser]:
+    """Return the verb of a command line as it was named, and its parser: a verb may have verbs of its own."""
+    parser: argparse.ArgumentParser = verbs.choices[given[0]]
+    for action in parser._actions if len(given) > 1 else ():
+        if isinstance(action, argparse._SubParsersAction) and given[1] in action.choices:
+            return f"bmwg {given[0]} {given[1]}", action.choices[given[1]]
+    return f"bmwg {given[0]}", parser
+
+
+def _taken(verb: argparse.ArgumentParser) -> str:
+    """Return what a verb takes beside its options, in words: several of a kind stand in one place."""
+    taken = []
+    for action in verb._actions:
+        name = str(action.metavar or action.dest).upper()
+        if action.nargs in ("+", "*") and not action.option_strings:
+            taken.append(f"{name} ... without an option between")
+        elif not action.option_strings:
+            taken.append(f"one {name}")
+    return " and ".join(taken) or "options alone"
 
 
 def _options(verb: argparse.ArgumentParser) -> list[str]:

@@ -92,9 +92,14 @@ def handle_record(chosen: argparse.Namespace) -> int:
     if chosen.redact:
         record = redact(record, read_salt(chosen.redact))
     if chosen.output:
-        with chosen.output.open("x", encoding="utf-8") as stream:
-            json.dump(record, stream, indent=1, sort_keys=True)
-            stream.write("\n")
+        try:
+            with chosen.output.open("x", encoding="utf-8") as stream:
+                json.dump(record, stream, indent=1, sort_keys=True)
+                stream.write("\n")
+        except OSError as error:
+            raise ConfigError(
+                "REC-08", f"{chosen.output} cannot be written", found=error.strerror or str(error)
+            ) from error
     if chosen.json:
         print(json.dumps(record, indent=1, sort_keys=True))
     else:

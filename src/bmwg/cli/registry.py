@@ -21,7 +21,7 @@ from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import accepted_at, place_of
 from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README, Examine
 from bmwg.reports.registry.pages import generated, strange
-from bmwg.reports.store.files import utc_text, write_atomically
+from bmwg.reports.store.files import not_written, utc_text, write_atomically
 from bmwg.reports.submissions.announcements import read_log, require_one_history
 from bmwg.reports.submissions.names import slug
 from bmwg.reports.submissions.reproduction import candidate
@@ -61,6 +61,11 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print every finding; 1 when there is one. Raises ConfigError REG-09 for `--json` of another act."""
     if chosen.json and chosen.act != "check":
         raise ConfigError("REG-09", "--json", expected="registry check", found=f"registry {chosen.act}")
+    of_add = [name for name in ("log", "bundle", "key", "readme") if getattr(chosen, name)]
+    if of_add and (chosen.act != "add" or (chosen.log and len(of_add) > 1)):
+        expected = "registry add, of a bundle or of a log"
+        found = f"registry {chosen.act} with {', '.join(f'--{name}' for name in of_add)}"
+        raise ConfigError("REG-09", f"--{of_add[-1]}; nothing was done", expected=expected, found=found)
     trust = trust_of(chosen.folder) if has_body(chosen.folder) else None
     if chosen.act == "add" and chosen.log:
         print(_add_log(chosen.folder, chosen.log, trust))
@@ -151,6 +156,10 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
     """Put a bundle into its place in a registry, and the place at the end of the list of accepted ones."""
     if bundle is None or readme is None:
         raise ConfigError("REG-09", "registry add", expected="--bundle and --readme", found="not both")
+    if not readme.is_file():
+        raise ConfigError(
+            "REG-09", f"{readme}", expected="a file with a section '## Reproduce'", found="none"
+        )
     seen = examine(bundle, key, trust)
     if seen.findings or not seen.organization:
         found = "; ".join(seen.findings[:3]) or "no submission.yaml"
@@ -161,9 +170,16 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
     order = _unlinked(root, root / ACCEPTED)
     if folder.exists():
         raise ConfigError("REG-09", f"{folder}", expected="a place that is free", found="a submission")
-    folder.mkdir(parents=True)
-    shutil.copyfile(bundle, folder / BUNDLE)
-    shutil.copyfile(readme, folder / README)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".adding-", dir=root) as beside:  # whole, or not in its place
+            whole = Path(beside) / folder.name
+            whole.mkdir()
+            shutil.copyfile(bundle, whole / BUNDLE)
+            shutil.copyfile(readme, whole / README)
+            whole.rename(folder)
+    except OSError as error:
+        raise not_written(folder, error) from error
     if key is not None and not own.exists():
         own.parent.mkdir(exist_ok=True)
         shutil.copyfile(key, own)

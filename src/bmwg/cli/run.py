@@ -23,6 +23,7 @@ from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources.run import not_reached, preflight
 from bmwg.resources.run.in_guest import cables_of, run_in_guest
 from bmwg.resources.run.narrowing import narrowed_tests
+from bmwg.resources.run.platform import overlay_facts
 from bmwg.resources.run.settings import Settings
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
@@ -124,12 +125,15 @@ def _in_guest(
     profile = chosen.profile or GUEST_PROFILE
     told = load_testbed(testbed)
     preflight.check_files(testbed, profile, tests)  # refused here, before a machine boots
+    if chosen.overlay:
+        overlay_facts(chosen.overlay)
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
     arguments += ["--testbed", str(testbed)]
     arguments += ["--profile", profile]
+    arguments += ["--overlay", str(chosen.overlay.resolve())] if chosen.overlay else []
     arguments += selection.options(chosen)
     arguments += ["--verbose"] if chosen.verbose else []
     return run_in_guest(

@@ -19,6 +19,7 @@ from bmwg.reports.fleet.kept import verified
 from bmwg.reports.render.blocks import Block, Figure, banner
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store import read_run
+from bmwg.reports.store.files import not_written
 from bmwg.reports.store.folder import run_folders_in
 
 _FORMS = ("text", "html", "md", "rst", "rfcxml", "json")
@@ -61,6 +62,8 @@ def handle(chosen: argparse.Namespace) -> int:
     knows whether that run is worse. Nor does anybody where the newest run that was asked for a series gave no
     plain number, or none ever did: the status is 6. Raises what `trends` raises.
     """
+    if chosen.newest < 1:
+        raise ConfigError("CMP-05", "--newest", expected="1 run or more", found=str(chosen.newest))
     left_out: list[ToolkitError] = []
     runs = _runs(run_folders_in(chosen.runs), left_out, unverified=chosen.unverified)
     for error in left_out:
@@ -71,7 +74,10 @@ def handle(chosen: argparse.Namespace) -> int:
         before += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
     text = _in_form(made, before, len(left_out), chosen)
     if chosen.output:
-        chosen.output.write_text(text, encoding="utf-8")
+        try:
+            chosen.output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise not_written(chosen.output, error) from error
         print(verdict(made, chosen.newest))
         print(chosen.output)
     else:

@@ -33,6 +33,7 @@ from bmwg.reports.verify.verify import (
 from bmwg.resources.run.provenance import toolkit_state
 
 _A_RULE = 5  # choice: findings by one rule on a screen
+_OF_A_BUNDLE = ("report", "key", "trust", "at", "reproduction")  # options that a run's folder has no part for
 
 
 def add_parser(verbs: Any) -> None:
@@ -77,20 +78,21 @@ def handle(chosen: argparse.Namespace) -> int:
     7 something that was required is not there. The folder of a run has no signer: 0 when it is consistent.
     """
     names = required(chosen.require)
+    folder = chosen.bundle.is_dir()
+    given = next((name for name in _OF_A_BUNDLE if getattr(chosen, name)), None) if folder else None
+    if given is not None:
+        raise ConfigError(
+            "VER-38",
+            f"verify --{given}",
+            expected="a bundle",
+            found="the folder of a run, which nobody signed",
+            hint=f"bmwg {'report' if given == 'report' else 'bundle'} {chosen.bundle}",
+        )
     key = None
     if chosen.key:
         from bmwg.reports.bundle.signing import load_public  # cryptography takes long to load
 
         key = load_public(chosen.key)
-    folder = chosen.bundle.is_dir()
-    if chosen.report and folder:
-        raise ConfigError(
-            "VER-38",
-            "verify --report",
-            expected="a bundle",
-            found="the folder of a run",
-            hint=f"bmwg report {chosen.bundle}",
-        )
     verified = verify_folder(chosen.bundle) if folder else _of_bundle(chosen, key)
     lacking = [] if verified.findings else list(unmet(verified, names))
     if chosen.report and not verified.findings:

@@ -177,6 +177,15 @@ def test_junit_fails_for_a_procedure_that_broke_and_never_for_a_figure(runs, kin
     assert root.get("failures") == "0"
 
 
+def test_junit_says_of_a_run_how_it_ended(runs):
+    run = replace(open_run(runs[0]), status="interrupted")
+    told = {
+        one.get("name"): one.get("value")
+        for one in ElementTree.fromstring(as_junit(run)).find("testsuite/properties")
+    }
+    assert (told["status"], told["simulated"]) == ("interrupted", "true")
+
+
 def test_no_form_prints_a_figure_of_an_answer_that_is_none(runs):
     run = open_run(runs[0])
     one = replace(run.answers[0], type="unstable", number=None)

@@ -45,9 +45,12 @@ def test_testbeds_are_listed_as_paths_that_run_takes(capsys):
         (["run", "--tetsbed", "x"], "did you mean --testbed?"),
         (["plan", "--budgt=4"], "did you mean --budget?"),
         (["verify", "run", "--zzzz"], "bmwg verify --help"),
+        (["report", "a", "b"], "bmwg report: b is one word too many, it takes one RUN; bmwg report --help"),
+        (["keys", "show", "a", "--zzzz"], "bmwg keys show --help"),
+        (["compare", "a", "--unverified", "b"], "it takes SIDE ... without an option between"),
     ],
 )
-def test_a_slip_in_a_verb_or_an_option_has_its_near_name_in_one_line(capsys, given, near):
+def test_a_slip_in_a_verb_an_option_or_a_word_is_told_in_one_line(capsys, given, near):
     assert main(given) == 2
     out, error = capsys.readouterr()
     assert out == ""

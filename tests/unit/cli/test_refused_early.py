@@ -186,3 +186,15 @@ def test_a_driver_that_makes_something_at_once_is_named(monkeypatch):
     )
     with pytest.raises(DriverError, match="DRIVER-05"):
         require_drivers(load_testbed(EMBEDDED))
+
+
+def test_what_a_person_declares_reaches_a_guest(place, capsys, monkeypatch):
+    overlay = place / "facts.yaml"
+    overlay.write_text("schema: overlay/1.0\ndeclared_by: a person\nfacts: 3\n", encoding="ascii")
+    assert main(["run", "--in-guest", "--overlay", "facts.yaml"]) == 2  # refused before a guest is started
+    assert "facts.yaml" in capsys.readouterr().err
+    overlay.write_text("schema: overlay/1.0\ndeclared_by: a person\nfacts: {}\n", encoding="ascii")
+    given = []
+    monkeypatch.setattr(run_module, "run_in_guest", lambda words, **_: given.extend(words) or 0)
+    assert main(["run", "--in-guest", "--overlay", "facts.yaml"]) == 0
+    assert given[given.index("--overlay") + 1] == str(overlay)

@@ -17,12 +17,13 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.fleet import kept
+from bmwg.reports.fleet import kept, report
 from bmwg.reports.fleet.kept import Verified, verified
 from bmwg.reports.fleet.plan import read_fleet
-from bmwg.reports.fleet.report import comparisons
-from bmwg.reports.fleet.union import grades_of, union_of, verdicts_of
-from bmwg.reports.store import read_run
+from bmwg.reports.fleet.report import comparisons, page_of
+from bmwg.reports.fleet.union import grades_of, union_of, verdicts_of, verify_union
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.store import Run, read_run
 from bmwg.reports.verify.fleets import shard_planned
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas.validation import problems
@@ -73,6 +74,24 @@ def test_a_whole_fleet_is_told_verified_and_reported(whole, results) -> None:
         assert told["testbed"]["name"] in text
     assert "What was measured on several testbeds" in text
     assert "Answers" in text
+
+
+def test_what_keeps_a_run_from_a_grade_is_told_of_its_shard(whole, results, monkeypatch) -> None:
+    assert "  state: simulated: no frame was sent" in fleet("verify", whole, results)
+    union = union_of(results, read_fleet(whole[0]))
+    made_of = verify_union(union)
+    made_of[2] = replace(made_of[2], state=("simulated: no frame was sent", "drifted: 1 facts changed"))
+    text = " ".join(restructured(page_of(union, made_of)).split())
+    assert "Shard 2: drifted: 1 facts changed." in text
+    assert "Shard 2: simulated" not in text  # a banner says it of all
+    assert "Narrowed" not in text
+    monkeypatch.setattr(report, "read_anywhere", lambda place: _of_the_bridge(read_run(place)))
+    text = " ".join(restructured(page_of(union, made_of)).split())
+    assert "Narrowed by its command: this fleet measures networks: bridge alone." in text
+
+
+def _of_the_bridge(run: Run) -> Run:
+    return replace(run, profile={**run.profile, "narrowed": {"networks": ["bridge"]}})
 
 
 def test_the_report_is_one_page_of_html(whole, results) -> None:

@@ -315,8 +315,9 @@ def test_the_command_prints_writes_and_says_by_its_code(
         1.0983, abs=1e-4
     )
     assert "<script" not in (tmp_path / "html").read_text()
-    assert main([*waived, "--output", str(tmp_path / "json")]) == 2
-    assert "CMP-06" in capsys.readouterr().err
+    for place in ("json", "no-folder/json"):
+        assert main([*waived, "--output", str(tmp_path / place)]) == 2
+        assert "CMP-06" in capsys.readouterr().err
 
 
 def test_the_tester_itself_is_a_row(tmp_path: Path) -> None:

@@ -177,12 +177,28 @@ def test_who_called_root_by_sudo_reads_the_pages_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("axes", "longer"), [((), "--profile hour"), ((("pattern", "full-mesh-4"),), "--profile rfc2889")]
+    ("changes", "axes", "said", "unsaid"),
+    [
+        ({}, (), ["bmwg run --profile hour", "bmwg run --repeat 5"], "--testbed"),
+        (
+            {},
+            (("pattern", "full-mesh-4"),),
+            ["bmwg run --testbed FILE --profile rfc2889 testcases/rfc2889"],
+            "hour",
+        ),
+        (
+            {"testbed": {"name": "lab"}},
+            (),
+            ["bmwg run --testbed FILE --profile hour", "bmwg run --testbed FILE --repeat 5"],
+            "bmwg run --profile",
+        ),
+        ({"simulated": True}, (), ["Measure with frames", "bmwg run"], "bmwg run --"),
+    ],
 )
-def test_what_measures_longer_is_a_profile_that_has_the_cells(
-    tmp_path: Path, axes: tuple, longer: str
+def test_what_is_next_is_of_the_runs_own_testbed_and_cells_and_measures(
+    tmp_path: Path, changes: dict, axes: tuple, said: list[str], unsaid: str
 ) -> None:
-    with RunStore.create(tmp_path, "run", header()) as store:
+    with RunStore.create(tmp_path, "run", replace(header(), **changes)) as store:
         maker = Maker(store)
         one = cell("switch", axes=axes)
         seqs, low, high = maker.search(one, 400_000, 1_000_000)
@@ -196,9 +212,9 @@ def test_what_measures_longer_is_a_profile_that_has_the_cells(
             upper=high,
             trials=tuple(seqs),
         )
-    said = str(following(facts(read_run(store.folder))))
-    assert longer in said
-    assert "Measure longer" in said
+    words = str(following(facts(read_run(store.folder))))
+    assert [one for one in said if one not in words] == []
+    assert unsaid not in words
 
 
 def test_a_table_of_the_first_answers_says_how_many_it_leaves_out(tmp_path: Path) -> None:

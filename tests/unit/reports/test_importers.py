@@ -238,8 +238,9 @@ def test_a_foreign_file_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["import", str(DATA / "nfvbench.json"), "--format", "json", "--output", str(output)]) == 0
     with pytest.raises(ConfigError, match="STORE-03"):
         read_run(tmp_path)
-    assert main(["import", str(DATA / "nfvbench.json"), "--output", str(output)]) == 2
-    assert "IMP-04" in capsys.readouterr().err
+    for place in (output, tmp_path / "no-folder" / "x"):
+        assert main(["import", str(DATA / "nfvbench.json"), "--output", str(place)]) == 2
+        assert "IMP-04" in capsys.readouterr().err
     assert main(["import", str(DATA / "csit-mrr.json")]) == 0
     assert "no loss criterion" in capsys.readouterr().out
 

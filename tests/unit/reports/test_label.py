@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.reports.render.plots.drawing import label
+from bmwg.reports.render.plots.drawing import label, not_drawn
 
 NAMES = [f"chain combination testpmd reverse of {count} functions" for count in (1, 2)]
 
@@ -23,3 +23,8 @@ def test_a_name_that_fits_is_left_as_it_is():
 
 def test_two_lines_are_broken_between_words():
     assert label(NAMES[1], 30, lines=2) == "chain combination testpmd\nreverse of 2 functions"
+
+
+def test_a_figure_counts_what_it_leaves_out_where_it_does() -> None:
+    assert not_drawn(0, "curves") == ""
+    assert not_drawn(3, "curves") == " Further curves in the tables only: 3."

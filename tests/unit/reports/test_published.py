@@ -38,6 +38,9 @@ def test_the_command_shows_them(made_folder: Path, capsys: pytest.CaptureFixture
     told = capsys.readouterr().out
     assert "1.324 +/- 0.039" in told
     assert "no native form" in told
+    lines = " ".join(told.split())
+    assert "figures in s; means of 10; ab, Squid 3, Apache 2, 12 fork stress processes" in lines
+    assert "figures in 10^6 bit/s." in lines  # of which more is better, where less is of a time
     assert "The run has no ratio to native of any of these experiments." in told
     assert not {"6.98", "370.74"} & set(told.split())
     assert main(["compare", "--unverified", "--published", str(made_folder), "--format", "json"]) == 2

@@ -15,12 +15,12 @@ from typing import Any
 import compared_runs
 import made_run
 import pytest
-from made_parts import LATENCY, Clock, Maker, cell, header, result
+from made_parts import LATENCY, PROFILE, Clock, Maker, cell, header, result
 
 from bmwg.cli.main import main
 from bmwg.methodology.records import FRAMES, OutcomeType, Quantity
 from bmwg.reports.exported import as_csv, as_data, as_junit
-from bmwg.reports.opened import open_run
+from bmwg.reports.opened import OpenedRun, open_run
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.folder import run_folders_in
 from bmwg.reports.tables import parquet
@@ -43,15 +43,16 @@ def written(results: Path, place: Path, why_not: Any = lambda _folder: "") -> pa
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run like the default one, three of one cell (two on a day, one on the next by another kernel), and
-    one of latencies at two loads.
+    """A run like the default one, three of one cell (two on a day, one on the next by another kernel and
+    profile), and one of latencies at two loads.
     """
     results = tmp_path_factory.mktemp("results")
     made_run.realistic_run(results, "default")
     old, new = compared_runs.record(), compared_runs.record(release="6.12.0")
     compared_runs.run_of(results, "first", 100_000, hour=0, platform=old)
     compared_runs.run_of(results, "second", 110_000, hour=3, platform=old)
-    compared_runs.run_of(results, "third", 90_000, hour=DAY_H, platform=new)
+    night = {**PROFILE, "name": "night"}
+    compared_runs.run_of(results, "third", 90_000, hour=DAY_H, platform=new, profile=night)
     with RunStore.create(results, "loads", header()) as store:
         for load in (1_000, 2_000):
             Maker(store).trial(cell("pvp", "bridge"), load, metric=LATENCY, median_ns=12 * load)
@@ -189,6 +190,10 @@ def asked(tables: Path, heading: str) -> list[tuple[Any, ...]]:
     return ask(tables, QUERIES[heading])
 
 
+def of(run: OpenedRun) -> tuple[str, str]:
+    return run.testbed, run.profile
+
+
 def grouped(pairs: list[tuple[Any, float]]) -> dict[Any, list[float]]:
     groups: dict[Any, list[float]] = defaultdict(list)
     for key, number in pairs:
@@ -203,48 +208,49 @@ def test_query_what_was_measured(results: Path, tables: Path) -> None:
 
 def test_query_by_option(results: Path, tables: Path) -> None:
     pairs = [
-        ((one.cell_id.replace(f"/{one.network}/", "/*/"), one.network, one.reason), one.number)
-        for _, one in throughputs(results)
+        ((*of(run), one.cell_id.replace(f"/{one.network}/", "/*/"), one.network, one.reason), one.number)
+        for run, one in throughputs(results)
     ]
     expected = {
         key: (len(numbers), median(numbers), min(numbers), max(numbers))
         for key, numbers in grouped(pairs).items()
     }
     rows = asked(tables, "Which option is the fastest")
-    assert {row[:3]: row[3:] for row in rows} == expected
-    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert {row[:5]: row[5:] for row in rows} == expected
+    assert [row[:3] for row in rows] == sorted(row[:3] for row in rows)
+    assert len({row[:2] for row in rows}) == 2  # what a profile of longer trials found stands apart
 
 
 def test_query_by_kernel(results: Path, tables: Path) -> None:
     pairs = [
-        ((str(fact.value), one.cell_id), one.number)
+        ((*of(run), str(fact.value), one.cell_id), one.number)
         for run, one in throughputs(results)
         for fact in run.facts
         if fact.name == "kernel/release"
     ]
     expected = {key: (len(numbers), median(numbers)) for key, numbers in grouped(pairs).items()}
-    rows = {row[:2]: row[2:] for row in asked(tables, "What each kernel makes of it")}
+    rows = {row[:4]: row[4:] for row in asked(tables, "What each kernel makes of it")}
     assert rows == expected
-    assert len({key[0] for key in rows}) == 2
+    assert len({key[2] for key in rows}) == 2
 
 
 def test_query_by_day(results: Path, tables: Path) -> None:
-    pairs = [
-        ((run.testbed, one.cell_id, run.started_at[:10]), one.number) for run, one in throughputs(results)
-    ]
+    pairs = [((*of(run), one.cell_id, run.started_at[:10]), one.number) for run, one in throughputs(results)]
     expected = {key: (len(numbers), median(numbers)) for key, numbers in grouped(pairs).items()}
     rows = asked(tables, "How it went from day to day")
-    assert {(row[0], row[1], row[2].isoformat()): row[3:] for row in rows} == expected
+    assert {(*row[:3], row[3].isoformat()): row[4:] for row in rows} == expected
 
 
 def test_query_latency_over_all_frames(results: Path, tables: Path) -> None:
-    frames: dict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
+    frames: dict[tuple[str, str, str, int], Counter[int]] = defaultdict(Counter)
     for folder in (one.parent for one in results.glob("*/run.json")):
-        for trial in read_run(folder).trials:
+        run = read_run(folder)
+        for trial in run.trials:
             if trial.metric.startswith("latency") and trial.validity == "valid":
                 for stream in trial.result.streams:
                     for _, highest_ns, count in stream.latency.buckets:
-                        frames[trial.cell_id, trial.metric, trial.spec.load_fps][highest_ns] += count
+                        key = (run.testbed["name"], trial.cell_id, trial.metric, trial.spec.load_fps)
+                        frames[key][highest_ns] += count
     expected = {}
     for key, held in frames.items():
         ranked = sorted(held.elements())
@@ -254,8 +260,8 @@ def test_query_latency_over_all_frames(results: Path, tables: Path) -> None:
             ranked[-(-99 * len(ranked) // 100) - 1],
         )
     rows = asked(tables, "Latency by all frames of all runs")
-    assert {row[:3]: tuple(map(int, row[3:])) for row in rows} == expected
-    assert len({key[0] for key in expected}) < len(expected)  # a cell at two loads stands in two rows
+    assert {row[:4]: tuple(map(int, row[4:])) for row in rows} == expected
+    assert len({key[1] for key in expected}) < len(expected)  # a cell at two loads stands in two rows
 
 
 def test_query_of_the_trials_behind_an_answer(results: Path, tables: Path) -> None:

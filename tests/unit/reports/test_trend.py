@@ -21,7 +21,7 @@ from bmwg.reports.compare import trend
 from bmwg.reports.compare.trend import Series, Trend
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
 from bmwg.reports.render.forms.rst import restructured
-from bmwg.reports.store import Run, RunStore, read_run
+from bmwg.reports.store import PlannedCell, Run, RunStore, read_run
 
 NOISE = (0, 150, -120, 60, -90, 120, -150, 90)  # of 100,000: well below one per cent
 
@@ -325,6 +325,20 @@ def test_a_series_that_fell_silent_is_said_and_is_no_pass_by_the_way(tmp_path: P
     silent = replace(runs[-1], outcomes=(*outcomes, replace(last, type=OutcomeType.UNSTABLE, values=())))
     said = verdict(trends([*runs[:-1], silent]))
     assert said.endswith("1 have no plain number from the newest run that asked for one.")
+
+
+def test_a_run_that_ended_before_it_reached_a_cell_is_silent_of_it(tmp_path: Path) -> None:
+    runs = nightly(tmp_path, [100_000] * 3)
+    one = runs[-1].outcomes[0].cell
+    plan = tuple(PlannedCell(test_id="CN-TPUT-1.1", metric=name, cell=one) for name in (THROUGHPUT, LATENCY))
+    cut_off = replace(runs[-1], outcomes=(), plan=plan, status="interrupted")
+    (made,) = trends([*runs[:-1], cut_off])
+    assert {series.metric: (series.gaps, series.silent) for series in made.series} == {
+        THROUGHPUT: (1, 1),
+        f"{LATENCY}.p50": (1, 1),
+    }
+    (made,) = trends([*runs[:-1], replace(cut_off, plan=())])  # one that was not asked for them
+    assert {series.silent for series in made.series} == {0}
 
 
 @pytest.mark.parametrize(

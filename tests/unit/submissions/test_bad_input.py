@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import parties
 import pytest
 
 from bmwg.cli.main import main
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.reports.bundle.signing import load_private, load_public, read_envelope
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.submissions.announcements import PAYLOAD, append, read_log
@@ -202,6 +203,21 @@ def test_a_clock_a_day_off_shows_in_the_log(world, tmp_path):
     log.write_bytes(before + seal(canonical(told).encode("ascii"), PAYLOAD, key) + b"\n")
     with pytest.raises(ConfigError, match="ANN-06"):
         read_log(log)
+
+
+def test_a_line_that_the_disk_takes_a_part_of_is_taken_away(world, tmp_path):
+    """A log that ends in part of a line is read by nobody, and no line can be added to it."""
+    log, key = tmp_path / "log.jsonl", load_private(world.key("vendor"))
+    append(log, HEADER, "start", key, at=parties.WITHIN)
+    before, limits = log.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))
+    try:
+        with pytest.raises(TestbedError, match="STORE-08"):
+            append(log, HEADER, "end", key, at=parties.WITHIN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert log.read_bytes() == before
+    append(log, HEADER, "end", key, at=parties.WITHIN)
 
 
 def test_a_log_that_somebody_else_signed_is_refused(world, tmp_path):

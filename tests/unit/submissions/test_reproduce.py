@@ -28,8 +28,8 @@ from bmwg.reports.registry import Entry, Examined, site
 from bmwg.reports.registry.check import beside_each_other
 from bmwg.reports.submissions.challenge import Kept
 from bmwg.reports.submissions.keyring import Role
-from bmwg.reports.submissions.reproduction import Candidate
-from bmwg.reports.submissions.standing import Level, Standing, lines
+from bmwg.reports.submissions.reproduction import Candidate, held
+from bmwg.reports.submissions.standing import Level, Standing, _not_challenged, lines
 
 PAIRS = 100
 CELL = Cell(path="pvp", hosting="container", function="kernel-l3", network="bridge", frame_octets=64)
@@ -220,6 +220,31 @@ def test_who_measured_it_otherwise_is_named(
     assert said in standing.why_not
     assert bool(standing.why_not) is bool(said)
     assert said in "\n".join(lines(standing))
+
+
+@pytest.mark.parametrize("simulated", [0, 1])
+def test_of_a_run_that_sent_no_frame_nothing_can_be_told(simulated: int) -> None:
+    pair = [entry(name, 1, 2).examined.candidate for name in ("vendor", "lab")]  # type: ignore[union-attr]
+    assert held(*pair).agreement is Agreement.AGREES  # type: ignore[arg-type]
+    pair[simulated] = replace(pair[simulated], not_whole=("simulated: no frame was sent",))  # type: ignore[type-var]
+    found = held(*pair)  # type: ignore[arg-type]
+    assert {found.agreement, *(one.agreement for one in found.held)} == {Agreement.CANNOT_TELL}
+    assert "no frame was sent" in found.why
+
+
+@pytest.mark.parametrize(("status", "said"), [("complete", []), ("interrupted", ["interrupted"])])
+def test_a_run_that_was_given_up_is_not_challenged(status: str, said: list[str]) -> None:
+    """Who stops where the figures turn bad has measured a part of what was asked for."""
+    made = Standing(kept=Kept.WITHIN, kept_why="")
+    trust: Any = SimpleNamespace(keyring=SimpleNamespace(needed=lambda role: 0), announced=None)
+    found = list(_not_challenged(made, {"simulated": False, "status": status}, trust))
+    assert [one.split(":")[0].rsplit(" ", 1)[-1] for one in found] == said
+
+
+def test_a_page_of_two_submissions_says_what_each_is() -> None:
+    one = entry("vendor", 1, 2)
+    two = replace(one, examined=replace(one.examined, state=("indicative: shortened",)))  # type: ignore[type-var]
+    assert "indicative: shortened" in str(site.compare_page(one, two))
 
 
 def of_deployments(mean: float, seed: int, count: int, spread: float = 0.02) -> Outcome:

@@ -220,6 +220,14 @@ def test_what_a_body_pins_is_changed_by_a_person_alone(fresh: World, name: str) 
     assert [(one.rule_id, one.place) for one in changed(before, fresh.trust)] == [("REG-18", name)]
 
 
+def test_a_list_that_another_key_would_sign_stays_as_it_was(fresh: World, capsys) -> None:
+    before = (fresh.trust / "keys.json").read_bytes()
+    words = ["--public", str(fresh.public("vendor")), "--at", WITHIN, "--why", "it was stolen"]
+    assert main(["keys", "revoke", str(fresh.trust), "--key", str(fresh.key("vendor")), *words]) == 2
+    assert "KEY-04" in capsys.readouterr().err
+    assert (fresh.trust / "keys.json").read_bytes() == before
+
+
 def test_a_list_from_before_a_key_was_revoked_does_not_come_back(fresh: World) -> None:
     """It is signed by the body, and was true once."""
     old = Path(shutil.copytree(fresh.trust, fresh.place / "old"))

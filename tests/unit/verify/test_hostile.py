@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bmwg.cli.main import main
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.reports.bundle.archive import Archive, write_archive
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.verify.verify import verify_bundle
@@ -295,3 +295,10 @@ def test_an_archive_holds_only_what_it_knows(tmp_path):
         Archive(tmp_path / "b.tar")
     with pytest.raises(ConfigError, match="BND-01"):
         write_archive(tmp_path / "b.tar", {"manifest.json": b"{}"})
+
+
+def test_an_archive_that_breaks_off_has_no_name_and_leaves_nothing(tmp_path):
+    (tmp_path / "run.json").mkdir()  # cannot be read as a file
+    with pytest.raises(TestbedError, match="STORE-08"):
+        write_archive(tmp_path / "b.tar", {"manifest.json": b"{}", "run.json": tmp_path / "run.json"})
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

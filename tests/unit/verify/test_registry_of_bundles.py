@@ -85,6 +85,25 @@ def test_nothing_is_added_through_a_link(redacted, keys, tmp_path, capsys, name)
     assert list(elsewhere.iterdir()) == []
 
 
+def test_what_cannot_be_added_whole_leaves_no_part(redacted, keys, tmp_path, capsys, monkeypatch):
+    root, readme = tmp_path / "registry", tmp_path / "README.md"
+    root.mkdir()
+    add = ("add", root, "--bundle", redacted, "--key", keys["signer.pub"], "--readme", readme)
+    assert run(*add) == 2
+    assert "REG-09" in capsys.readouterr().err
+    readme.write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copyfile", _no_room)
+        assert run(*add) == 3
+    assert "STORE-08" in capsys.readouterr().err
+    assert list(root.glob("published/*/*/*")) == []
+    assert run(*add) == 0  # the place is still free
+
+
+def _no_room(*_):
+    raise OSError("no room")
+
+
 def test_a_bundle_that_shows_the_machine_is_refused(place, keys, tmp_path, capsys):
     root, readme = tmp_path / "registry", tmp_path / "README.md"
     root.mkdir()
