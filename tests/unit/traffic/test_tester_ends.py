@@ -6,8 +6,12 @@ import io
 import subprocess
 from typing import Any, cast
 
+import pytest
+
 from bmwg.drivers.traffic.embedded import process
+from bmwg.drivers.traffic.trex.channel import ClientProcess
 from bmwg.drivers.traffic.trex.server import Server
+from bmwg.drivers.traffic.watchdog.process import Watch
 
 
 class Held:
@@ -17,6 +21,7 @@ class Held:
 
     def __init__(self) -> None:
         self.killed = 0
+        self.stdin, self.stdout = io.BytesIO(), io.BytesIO()
 
     def poll(self) -> None:
         return None
@@ -44,3 +49,11 @@ def test_trex_s_server_is_given_up_and_its_log_is_closed() -> None:
     server._process, server._log, server._prefix = held, io.BytesIO(), "bmwg-of-nobody"
     server.stop()
     assert (held.killed, server._log.closed) == (1, True)
+
+
+@pytest.mark.parametrize("kind", [ClientProcess, Watch])
+def test_trex_s_client_and_the_watch_are_given_up_and_their_pipes_are_closed(kind: type) -> None:
+    one, held = cast("Any", object.__new__(kind)), Held()
+    one._process = held
+    one.close()
+    assert (held.killed, held.stdin.closed, held.stdout.closed) == (1, True, True)
