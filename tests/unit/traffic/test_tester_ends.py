@@ -47,6 +47,7 @@ def test_the_embedded_tester_is_given_up() -> None:
 def test_trex_s_server_is_given_up_and_its_log_is_closed() -> None:
     server, held = cast("Any", object.__new__(Server)), Held()
     server._process, server._log, server._prefix = held, io.BytesIO(), "bmwg-of-nobody"
+    server._switched_off = [("/run/bmwg/of-nobody", "p0", ["tx-tcp-segmentation"])]  # gone with its place
     server.stop()
     assert (held.killed, server._log.closed) == (1, True)
 
