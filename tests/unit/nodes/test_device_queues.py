@@ -21,7 +21,9 @@ class Nic:
     """An interface by its switches, of which `fixed` ones stay as they are."""
 
     def __init__(self, *, on=(), fixed=(), kind="veth"):
-        self.features = {name: SimpleNamespace(enable=False) for name in ("rx-gro", "tx-vlan-hw-insert", *TSO)}
+        self.features = {
+            name: SimpleNamespace(enable=False) for name in ("rx-gro", "tx-vlan-hw-insert", *TSO)
+        }
         for name in on:
             self.features[name].enable = True
         self.fixed, self.kind = fixed, kind
@@ -84,7 +86,9 @@ def test_an_interface_that_went_is_let_be(plugged):
     assert nic.on() == []
 
 
-@pytest.mark.parametrize(("on", "fixed"), [(["tx-vlan-hw-insert"], []), ([], []), ([], ["tx-vlan-hw-insert"])])
+@pytest.mark.parametrize(
+    ("on", "fixed"), [(["tx-vlan-hw-insert"], []), ([], []), ([], ["tx-vlan-hw-insert"])]
+)
 def test_a_nic_inserts_tags_after_a_deployment_where_it_did_before(plugged, on, fixed):
     nic = Nic(on=on, fixed=fixed)
     plugged(nic)
