@@ -156,7 +156,7 @@ def prepare_sender(*, interface: str) -> list[str]:
     """Node function for the *far* end, whose frames shall go through the queue: TCP segmentation offload off.
 
     A veth end that offers TSO hands its frames past the peer's NAPI, straight into the peer's stack. Returns
-    what was switched off, for `let_sender`; nothing is done to other interfaces, whose peers are no veth ends.
+    what was switched off, for `let_sender`; other interfaces are left as they are.
     """
     with rtnetlink(f"offloads of {interface}") as kernel:
         link = next(iter(kernel.get_links(index(kernel, interface))))

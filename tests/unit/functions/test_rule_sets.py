@@ -12,9 +12,9 @@ from bmwg.drivers.function.firewall import Firewall
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.drivers.function.nat44 import FIRST_PORT, LAST_PORT, Nat44, no_room
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.paths.p2p_service import ServicePath
 from bmwg.drivers.paths.pvp_service import RelayedPath
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
 from bmwg.methodology.trial.trial_limits import FLOWS_OF_ONE_PORT

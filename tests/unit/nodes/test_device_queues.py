@@ -15,15 +15,14 @@ from bmwg.drivers.traffic.trex import server
 from bmwg.methodology.errors import TestbedError
 
 TSO = list(device_queue._TSO)
+TAGS = "tx-vlan-hw-insert"
 
 
 class Nic:
     """An interface by its switches, of which `fixed` ones stay as they are."""
 
     def __init__(self, *, on=(), fixed=(), kind="veth"):
-        self.features = {
-            name: SimpleNamespace(enable=False) for name in ("rx-gro", "tx-vlan-hw-insert", *TSO)
-        }
+        self.features = {name: SimpleNamespace(enable=False) for name in ("rx-gro", TAGS, *TSO)}
         for name in on:
             self.features[name].enable = True
         self.fixed, self.kind = fixed, kind
@@ -86,9 +85,7 @@ def test_an_interface_that_went_is_let_be(plugged):
     assert nic.on() == []
 
 
-@pytest.mark.parametrize(
-    ("on", "fixed"), [(["tx-vlan-hw-insert"], []), ([], []), ([], ["tx-vlan-hw-insert"])]
-)
+@pytest.mark.parametrize(("on", "fixed"), [([TAGS], []), ([], []), ([], [TAGS])])
 def test_a_nic_inserts_tags_after_a_deployment_where_it_did_before(plugged, on, fixed):
     nic = Nic(on=on, fixed=fixed)
     plugged(nic)
@@ -98,7 +95,7 @@ def test_a_nic_inserts_tags_after_a_deployment_where_it_did_before(plugged, on, 
 
 
 def test_one_that_inserts_tags_and_can_do_no_other_is_refused_as_it_stands(plugged):
-    nic = Nic(on=["tx-vlan-hw-insert"], fixed=["tx-vlan-hw-insert"])
+    nic = Nic(on=[TAGS], fixed=[TAGS])
     plugged(nic)
     with pytest.raises(TestbedError, match="QUEUE-01"), queues.tags_in_frames(NODE, ("nic0",)):
         pass
