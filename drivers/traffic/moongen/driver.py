@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.nodes import bounded
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
@@ -209,17 +210,10 @@ class MoonGenTraffic(OfFrames):
             deadline_s = START_S + 2 * spec.duration_s + self.config.drain_s
             argv = [str(self.config.program), str(SCRIPT), str(order), str(result)]
             try:
-                done = subprocess.run(
-                    argv,
-                    cwd=self.config.folder,
-                    capture_output=True,
-                    text=True,
-                    timeout=deadline_s,
-                    check=False,
-                )
+                done = bounded.run(argv, deadline_s=deadline_s, cwd=self.config.folder)
             except subprocess.TimeoutExpired as error:
                 raise DriverError("MOON-03", "MoonGen", found=f"no end within {deadline_s:.0f} s") from error
-            except OSError as error:
+            except (OSError, subprocess.SubprocessError) as error:
                 raise DriverError("MOON-03", "MoonGen", found=str(error)) from error
             if done.returncode or not result.is_file():
                 tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
