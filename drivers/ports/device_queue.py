@@ -167,8 +167,10 @@ def prepare_sender(*, interface: str) -> list[str]:
 
 
 def let_sender(*, interface: str, offloads: list[str]) -> None:
-    """Node function: undo `prepare_sender`, which returned `offloads`."""
-    if offloads:
+    """Node function: undo `prepare_sender`, which returned `offloads`. One that is gone is accepted."""
+    with rtnetlink(f"offloads of {interface}") as kernel:
+        there = kernel.link_lookup(ifname=interface)
+    if offloads and there:
         _set_features(interface, tuple(offloads), True)
 
 

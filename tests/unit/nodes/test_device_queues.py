@@ -26,7 +26,7 @@ class Nic:
         self.features = {name: SimpleNamespace(enable=False) for name in ("rx-gro", TAGS, *TSO)}
         for name in on:
             self.features[name].enable = True
-        self.fixed, self.kind = fixed, kind
+        self.fixed, self.kind, self.there = fixed, kind, True
 
     def on(self):
         return [name for name, one in self.features.items() if one.enable]
@@ -38,6 +38,9 @@ class Nic:
     def set_features(self, interface, wanted):
         for name in self.features.keys() - set(self.fixed):
             self.features[name].enable = wanted.features[name].enable
+
+    def link_lookup(self, ifname):
+        return [7] if self.there else []
 
     def get_links(self, number):
         return [SimpleNamespace(get_nested=lambda *path: self.kind)]
@@ -136,4 +139,7 @@ def test_trex_s_frames_go_through_the_queue_at_the_far_end_of_its_interface(plug
         TesterPort(name="p1", io="pci", device="0000:00:01.0"),
     ]
     assert server._prepared(ports) == [(None, "p0", TSO)]
+    assert nic.on() == []
+    nic.there = False  # it went with its namespace
+    device_queue.let_sender(interface="p0", offloads=TSO)
     assert nic.on() == []
