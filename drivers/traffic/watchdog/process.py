@@ -136,6 +136,8 @@ class Watch:
         return line
 
     def _silent(self, what: str) -> DriverError:
+        """End it: what it still says would be taken for the answer to a later question."""
+        self._process.kill()
         return DriverError(
             "WATCH-02",
             f"the watch on CPUs: {what}",
