@@ -9,6 +9,7 @@ from bmwg.drivers.api.protocols import FunctionLink, KernelFunction, Missing
 from bmwg.drivers.function import rules
 from bmwg.drivers.function.in_kernel import InKernel, Loaded
 from bmwg.drivers.function.options import FunctionOptions
+from bmwg.drivers.paths import destinations
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell
 
@@ -32,8 +33,8 @@ class Firewall(InKernel):
         options.finish()
 
     def unfit(self, cell: Cell) -> Missing | None:
-        """Return that its rules are of IPv4."""
-        return self.no_ipv4(cell)
+        """Return that its rules are of IPv4, and that the last one is of one destination port."""
+        return self.no_ipv4(cell) or destinations.other_ports(cell, "its last rule lets one through")
 
     def loaded(self, links: Sequence[FunctionLink]) -> Loaded:
         """Return the rule set."""

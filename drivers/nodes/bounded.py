@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OUTPUT_LIMIT_OCTETS = 1 << 20  # choice: what we ask programs for is a few thousand octets
+_KILLED_S = 10.0  # choice: a killed one goes when it gets a CPU; one in a driver's hands may never
 _GRACE_S = 0.5  # after the program has ended, for what a child of it still holds open
 
 
@@ -56,7 +57,8 @@ def run(
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()  # does nothing to one that was waited for
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it may be in the kernel's hands
+            process.wait(_KILLED_S)
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()

@@ -7,6 +7,7 @@ the pods is on the node of port 0, the rest on that of port 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import ClassVar
 
 from bmwg.drivers import registry
@@ -83,8 +84,11 @@ class UnderlayChainPath(ChainPath):
                 found.append((segment, nodes[0] if segment < self._first else nodes[-1], nic))
         return found
 
-    def _inner_queues(self) -> list[dict[str, JsonValue]]:
+    def _inner_queues(self, stack: ExitStack, /) -> list[dict[str, JsonValue]]:
         """Give each end of the underlay the queue that a NIC between two hosts has."""
+        for end in self._under():
+            node = self._bed.node(end.node)
+            stack.enter_context(queues.towards_queue(self._bed, node, end.interface))
         return [
             queues.isolate(self._bed, self._bed.node(end.node), end.interface, number)
             for number, end in enumerate(self._under())

@@ -16,6 +16,7 @@ from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell
+from bmwg.methodology.trial.trial_limits import FLOWS_OF_ONE_PORT
 
 _MAIN = 254  # the kernel's main table
 _VERSIONS = (0, 1)  # IPv4 and IPv6
@@ -45,6 +46,17 @@ def unroutable(cell: Cell, why: str) -> Missing | None:
         what=f"{cell.destination_networks} destination networks on path {cell.path}",
         reason=f"{why}; random MAC addresses (RFC 2544 12, for bridges) are not built",
         mend="path node, or pvp with function kernel-l3",
+    )
+
+
+def other_ports(cell: Cell, why: str) -> Missing | None:
+    """Return that what is on the path knows test frames by one destination port, where flows go to more."""
+    if cell.flows <= FLOWS_OF_ONE_PORT:
+        return None
+    return Missing(
+        what=f"{cell.flows} flows on path {cell.path}, function {cell.function}",
+        reason=f"flows beyond {FLOWS_OF_ONE_PORT} go to other destination ports; {why}",
+        mend=f"at most {FLOWS_OF_ONE_PORT} flows",
     )
 
 

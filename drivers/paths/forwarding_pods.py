@@ -154,7 +154,7 @@ class ForwardingPods(ABC):
             device_queues = [
                 pod_ends.queue(bed, self._network, pods[end.member], side, attached[end])
                 for side, end in zip(sides, outer, strict=True)
-            ] + self._inner_queues()
+            ] + self._inner_queues(stack)
             standing = replace(
                 standing,
                 functions=functions,
@@ -254,7 +254,7 @@ class ForwardingPods(ABC):
         (node,) = dict.fromkeys(self._nodes(sides))
         return [(segment, node, nic) for segment, nic in self._segments(sides)]
 
-    def _inner_queues(self) -> list[dict[str, JsonValue]]:
+    def _inner_queues(self, _: ExitStack, /) -> list[dict[str, JsonValue]]:
         """Return the evidence of queues beside those that face the tester."""
         return []
 

@@ -39,7 +39,9 @@ class ServicePath(PairPath):
     def probe_frames(self) -> Missing | None:
         """Return what is missing: Services, a network that the node routes, frames that rules translate."""
         cell, name = self._cell, self._cell.network
-        if found := destinations.unroutable(cell, "a Service has one address"):
+        if found := destinations.unroutable(cell, "a Service has one address") or destinations.other_ports(
+            cell, "a Service has one"
+        ):
             return found
         if not isinstance(self._bed.runtime, ClusterRuntime):
             return Missing(

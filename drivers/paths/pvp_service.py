@@ -57,7 +57,9 @@ class RelayedPath:
         """Return what is missing: a cluster with two nodes, frames that its rules translate."""
         cell, bed = self._cell, self._bed
         runtime = bed.runtime
-        if found := destinations.unroutable(cell, "a Service has one address"):
+        if found := destinations.unroutable(cell, "a Service has one address") or destinations.other_ports(
+            cell, "a Service has one"
+        ):
             return found
         if not isinstance(runtime, ClusterRuntime):
             return Missing(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from bmwg.drivers.api.protocols import JsonValue, Node, Pod
 from bmwg.drivers.paths.bed import Bed
@@ -16,24 +17,38 @@ def released(bed: Bed, node: Node, interfaces: Iterable[str]) -> Iterator[None]:
 
     A deployment that finds its predecessor's queues is not what the first of its kind was.
     """
+    before: dict[str, dict[str, JsonValue]] = {}
+    if bed.testbed.dut.device_queue == "threaded":
+        before = {one: node.call(device_queue.standing, interface=one) for one in interfaces}
     try:
         yield
     finally:
-        if bed.testbed.dut.device_queue == "threaded":
-            for interface in interfaces:
-                node.call(device_queue.release, interface=interface)
+        for interface, stood in before.items():
+            node.call(device_queue.release, interface=interface, **stood)
 
 
 @contextmanager
 def tags_in_frames(node: Node, interfaces: tuple[str, ...]) -> Iterator[None]:
     """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
-    try:
+    with ExitStack() as stack:
         for interface in interfaces:
-            node.call(device_queue.insert_tags, interface=interface, by_device=False)
+            told = node.call(device_queue.insert_tags, interface=interface, by_device=False)
+            if any(one["before"] for one in told["offload_changed"].values()):
+                undo = partial(node.call, device_queue.insert_tags, interface=interface, by_device=True)
+                stack.callback(undo)
+        yield
+
+
+@contextmanager
+def towards_queue(bed: Bed, node: Node, interface: str) -> Iterator[None]:
+    """Enter: what this interface sends goes through the device queue at its far end; undone on leaving."""
+    offloads = []
+    if bed.testbed.dut.device_queue == "threaded":
+        offloads = node.call(device_queue.prepare_sender, interface=interface)
+    try:
         yield
     finally:
-        for interface in interfaces:
-            node.call(device_queue.insert_tags, interface=interface, by_device=True)
+        node.call(device_queue.let_sender, interface=interface, offloads=offloads)
 
 
 def isolate(bed: Bed, place: Node | Pod, interface: str, number: int) -> dict[str, JsonValue]:

@@ -3,7 +3,8 @@
 Without it the receiver's work runs inside the sender's send call, so a slow DUT makes the tester slow instead
 of losing frames. With GRO on, the veth end gets NAPI, that is a queue of 256 frames; with threaded NAPI a
 kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end,
-which must have its TSO off (`prepare_sender`), else its frames go past the queue.
+which must have its TSO off (`prepare_sender`), else its frames go past the queue. The embedded tester sees to
+its own ports.
 The thread stands outside every cgroup of a pod. All of it is lost when the interface goes down.
 Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
 """
@@ -55,7 +56,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
             expected=f"a CPU that is online: {', '.join(map(str, online))}",
             found=f"CPU {cpu}",
         )
-    threaded = Path(f"/sys/class/net/{interface}/threaded")
+    threaded = _threaded(interface)
     with rtnetlink(f"device queue of {interface}") as kernel:
         number = index(kernel, interface)
         link = next(iter(kernel.get_links(number)))
@@ -95,14 +96,24 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     }
 
 
-def release(*, interface: str) -> bool:
-    """Node function: take back what `isolate` made; `False` when there is no such interface. Idempotent."""
-    threaded = Path(f"/sys/class/net/{interface}/threaded")
+def standing(*, interface: str) -> dict[str, JsonValue]:
+    """Node function: what `isolate` changes of the interface, as it is now, for `release`."""
+    threaded = _threaded(interface)
     if not threaded.exists():
+        return {"threaded": "0", "gro": False}
+    with Ethtool() as tool:
+        features = tool.get_features(interface).features
+    return {"threaded": threaded.read_text().strip(), "gro": bool(features[_GRO].enable)}
+
+
+def release(*, interface: str, threaded: str, gro: bool) -> bool:
+    """Node function: put back what `standing` told; `False` when there is no such interface. Idempotent."""
+    file = _threaded(interface)
+    if not file.exists():
         return False
-    if threaded.read_text().strip() != "0":
-        threaded.write_text("0")
-    _set_features(interface, (_GRO,), False)
+    if file.read_text().strip() != threaded:
+        file.write_text(threaded)
+    _set_features(interface, (_GRO,), gro)
     return True
 
 
@@ -117,7 +128,7 @@ def insert_tags(*, interface: str, by_device: bool) -> dict[str, JsonValue]:
 
 def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:
     """Node function: check that what `isolate` made still stands; TestbedError QUEUE-03 when not."""
-    now = Path(f"/sys/class/net/{interface}/threaded").read_text().strip()
+    now = _threaded(interface).read_text().strip()
     lost = [pid for pid in threads if not _is_queue_thread(pid, interface)]
     strayed = [pid for pid in threads if pid not in lost and os.sched_getaffinity(pid) != {cpu}]
     up = int(Path(f"/sys/class/net/{interface}/flags").read_text(), 16) & 1
@@ -141,14 +152,26 @@ def forwarding_place(threads: list[int]) -> dict[str, JsonValue]:
     }
 
 
-def prepare_sender(*, interface: str) -> dict[str, JsonValue]:
+def prepare_sender(*, interface: str) -> list[str]:
     """Node function for the *far* end, whose frames shall go through the queue: TCP segmentation offload off.
 
-    A veth end that offers TSO hands its frames past the peer's NAPI, straight into the peer's stack.
+    A veth end that offers TSO hands its frames past the peer's NAPI, straight into the peer's stack. Returns
+    what was switched off, for `let_sender`; other interfaces are left as they are.
     """
     with rtnetlink(f"offloads of {interface}") as kernel:
-        index(kernel, interface)
-    return {"interface": interface, "offload_changed": _set_features(interface, _TSO, False)}
+        link = next(iter(kernel.get_links(index(kernel, interface))))
+    if link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") != VETH:
+        return []
+    changed = _set_features(interface, _TSO, False)
+    return [name for name, one in changed.items() if one["before"]]
+
+
+def let_sender(*, interface: str, offloads: list[str]) -> None:
+    """Node function: undo `prepare_sender`, which returned `offloads`. One that is gone is accepted."""
+    with rtnetlink(f"offloads of {interface}") as kernel:
+        there = kernel.link_lookup(ifname=interface)
+    if offloads and there:
+        _set_features(interface, tuple(offloads), True)
 
 
 def finish_frames(*, interface: str, here: bool) -> dict[str, JsonValue]:
@@ -159,6 +182,10 @@ def finish_frames(*, interface: str, here: bool) -> dict[str, JsonValue]:
     """
     names = (*_TSO, _GSO, _CHECKSUMS)
     return {"interface": interface, "offload_changed": _set_features(interface, names, not here)}
+
+
+def _threaded(interface: str) -> Path:
+    return Path(f"/sys/class/net/{interface}/threaded")
 
 
 def _set_features(interface: str, names: tuple[str, ...], wanted: bool) -> dict[str, dict[str, bool]]:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.ports import interfaces, port_uses
+from bmwg.drivers.ports import device_queue, interfaces, port_uses
 from bmwg.methodology.errors import TestbedError
 
 _SYS_NET = Path("/sys/class/net")
@@ -60,10 +60,13 @@ def undo_of(found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return told if found["kind"] in _COME_BACK else told | {"within_s": _NEVER_BACK_S}
 
 
-def require_returned(*, interface: str, up: bool, within_s: float = 10.0) -> None:
+def require_returned(
+    *, interface: str, up: bool, within_s: float = 10.0, queue: dict[str, JsonValue] | None = None
+) -> None:
     """Node function, on the host: wait until the interface is back and set it as it was. Idempotent.
 
-    A namespace that has lost its last process gives devices back a little later. TestbedError PORT-03.
+    A namespace that has lost its last process gives devices back a little later, with what a killed run has
+    changed of them: `queue` is what `device_queue.standing` told. TestbedError PORT-03.
     """
     end_s = time.monotonic() + within_s
     while not (_SYS_NET / interface).exists():
@@ -76,6 +79,8 @@ def require_returned(*, interface: str, up: bool, within_s: float = 10.0) -> Non
                 hint="a virtual interface ends with the namespaces it was in: make it again",
             )
         time.sleep(_LOOK_S)
+    if queue is not None:
+        device_queue.release(interface=interface, **queue)
     if up:
         interfaces.up(interface=interface)
     else:

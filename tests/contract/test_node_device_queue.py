@@ -172,12 +172,22 @@ def test_the_thread_runs_on_the_stated_cpu_and_the_evidence_says_where(bed: Bed)
 
 
 def test_the_sender_bypasses_the_queue_unless_it_is_prepared(bed: Bed) -> None:
-    assert bed.tester.call(device_queue.prepare_sender, interface="p1") == {
-        "interface": "p1",
-        "offload_changed": {name: {"before": True, "now": False} for name in TSO},
-    }
-    changed = bed.tester.call(device_queue.prepare_sender, interface="p1")["offload_changed"]
-    assert all(item == {"before": False, "now": False} for item in changed.values())
+    assert bed.tester.call(device_queue.prepare_sender, interface="p1") == list(TSO)
+    assert bed.tester.call(device_queue.prepare_sender, interface="p1") == []
+    bed.tester.call(device_queue.let_sender, interface="p1", offloads=list(TSO))
+    assert bed.tester.call(device_queue.prepare_sender, interface="p1") == list(TSO)
+
+
+@SEES_KERNEL_THREADS
+@pytest.mark.parametrize("gro", [True, False])
+def test_an_interface_is_given_back_as_it_was(bed: Bed, gro: bool) -> None:
+    before = {"threaded": "0", "gro": gro}
+    bed.dut.call(device_queue.release, interface="nic0", **before)
+    assert bed.dut.call(device_queue.standing, interface="nic0") == before
+    bed.dut.call(device_queue.isolate, interface="nic0", cpu=CPUS[-1])
+    assert bed.dut.call(device_queue.standing, interface="nic0") == {"threaded": "1", "gro": True}
+    assert bed.dut.call(device_queue.release, interface="nic0", **before)
+    assert bed.dut.call(device_queue.standing, interface="nic0") == before
 
 
 @SEES_KERNEL_THREADS

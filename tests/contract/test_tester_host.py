@@ -124,7 +124,7 @@ def test_a_trial_there_counts_as_one_here_and_a_lost_agent_is_its_fault(
         assert agents() == []
         assert len(ledger.pending) == standing
         with monkeypatch.context() as short_of_time, RemoteTraffic(bed.testbed, bed, 0.05) as traffic:
-            short_of_time.setattr(remote_tester, "TRIAL_MARGIN_S", -19.0)
+            short_of_time.setattr(remote_tester, "TRIAL_MARGIN_S", -39.0)
             traffic.attach(deployment.ports)
             late = traffic.run(long)
             assert late.fault is not None

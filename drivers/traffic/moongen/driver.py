@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.nodes import bounded
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
-from bmwg.methodology.answers.latency import BIT_FORWARDING, STORE_AND_FORWARD
+from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
@@ -47,7 +48,6 @@ class MoonGenConfig:
     ports: tuple[int, int]
     macs: tuple[str, str]
     run_dir: Path
-    hardware_stamps: bool = True
     software_pacing: bool = False
     burst: int = 32
     drain_s: float = 0.05
@@ -62,7 +62,9 @@ def read_options(options: Mapping[str, Any], where: str, run_dir: Path, drain_s:
     """Read `tester.options`; ConfigError MOON-02, TestbedError MOON-01."""
     wrong = [f"{name} is unknown" for name in sorted(set(options) - set(_OPTIONS))]
     wrong += [f"{name} is no text" for name in _TEXT if not isinstance(options.get(name), str)]
-    wrong += [f"{name} is no switch" for name in _SWITCHES if not isinstance(options.get(name, True), bool)]
+    wrong += [f"{name} is no switch" for name in _SWITCHES if not isinstance(options.get(name, False), bool)]
+    if options.get("hardware_stamps") is True:
+        wrong.append("hardware_stamps adds frames to the load, and no answer has what they tell")
     numbers = {"port_0": options.get("port_0", 0), "port_1": options.get("port_1", 1)}
     numbers["burst"] = options.get("burst", 32)
     wrong += [
@@ -80,7 +82,6 @@ def read_options(options: Mapping[str, Any], where: str, run_dir: Path, drain_s:
         ports=(numbers["port_0"], numbers["port_1"]),
         macs=(options["mac_0"], options["mac_1"]),
         run_dir=run_dir,
-        hardware_stamps=options.get("hardware_stamps", True),
         software_pacing=options.get("software_pacing", False),
         burst=max(1, numbers["burst"]),
         drain_s=max(drain_s, 0.05),
@@ -189,7 +190,6 @@ class MoonGenTraffic(OfFrames):
             "frames": spec.intended_frames,
             "flows": spec.flows,
             "burst": self.config.burst,
-            "hardware_stamps": int(self.config.hardware_stamps),
             "software_pacing": int(self.config.software_pacing),
             "drain_ms": math.ceil(self.config.drain_s * 1000),
             "send_0": int(spec.direction is not Direction.REVERSE),
@@ -210,17 +210,10 @@ class MoonGenTraffic(OfFrames):
             deadline_s = START_S + 2 * spec.duration_s + self.config.drain_s
             argv = [str(self.config.program), str(SCRIPT), str(order), str(result)]
             try:
-                done = subprocess.run(
-                    argv,
-                    cwd=self.config.folder,
-                    capture_output=True,
-                    text=True,
-                    timeout=deadline_s,
-                    check=False,
-                )
+                done = bounded.run(argv, deadline_s=deadline_s, cwd=self.config.folder)
             except subprocess.TimeoutExpired as error:
                 raise DriverError("MOON-03", "MoonGen", found=f"no end within {deadline_s:.0f} s") from error
-            except OSError as error:
+            except (OSError, subprocess.SubprocessError) as error:
                 raise DriverError("MOON-03", "MoonGen", found=str(error)) from error
             if done.returncode or not result.is_file():
                 tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
@@ -241,9 +234,9 @@ class MoonGenTraffic(OfFrames):
                 " may have held the rest of that time back",
             },
             "program": str(self.config.program),
-            "hardware_stamps": self.config.hardware_stamps,
+            "hardware_stamps": False,
             "verifies": [],
-            "latency_definition": BIT_FORWARDING if self.config.hardware_stamps else STORE_AND_FORWARD,
+            "latency_definition": STORE_AND_FORWARD,  # no answer is of it
             "software_pacing": self.config.software_pacing,
             "ports": list(self.config.ports),
         }
@@ -267,7 +260,7 @@ def _count(found: Mapping[str, Any], *path: str) -> int:
 
 
 def _stream(spec: TrialSpec, found: Mapping[str, Any], side: int) -> StreamCounts:
-    """One direction from its sender and the receiving port; samples of time stamps are no histogram.
+    """One direction from its sender and the receiving port.
 
     The sender is done when the card's ring has the last frame. All have left a full ring's time later at
     most, by the rate that was asked for; where that is the time asked for, it stands (docs/adr/0618).
@@ -275,12 +268,11 @@ def _stream(spec: TrialSpec, found: Mapping[str, Any], side: int) -> StreamCount
     took = below(found, "senders", str(side), "took_s")
     if not isinstance(took, int | float) or not math.isfinite(took) or took < 0:
         raise DriverError("MOON-04", "MoonGen's result", found=f"took_s is {took!r}")
-    samples = _count(found, "senders", str(side), "samples")
     held_s = RING_FRAMES / spec.load_fps
     return StreamCounts(
         intended_frames=spec.intended_frames,
         sent_frames=_count(found, "senders", str(side), "sent"),
-        received_frames=max(0, _count(found, "ports", str(1 - side), "rx") - samples),
+        received_frames=_count(found, "ports", str(1 - side), "rx"),
         effective_duration_ns=round(min(max(took, spec.duration_s), took + held_s) * 1e9),
     )
 

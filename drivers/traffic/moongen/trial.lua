@@ -1,14 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One trial for MoonGen (libmoon's API): a constant rate of equal UDP frames, counted, with sampled time stamps.
+-- One trial for MoonGen (libmoon's API): a constant rate of equal UDP frames, counted; nothing else is sent.
 -- Usage: MoonGen trial.lua ORDER RESULT, two files. ORDER holds lines of `key value`; RESULT is written as JSON.
 local mg     = require "moongen"
 local device = require "device"
 local memory = require "memory"
-local stats  = require "stats"
-local ts     = require "timestamping"
-local hist   = require "histogram"
-local timer  = require "timer"
-local log    = require "log"
 
 local FIRST_PORT, ECHO = 0xc020, 7
 -- Drivers of NICs whose registers count frames that nobody takes; any other counts what was taken from its queue.
@@ -68,24 +63,6 @@ function receiver(queue)
 	end
 end
 
--- Time stamps of single frames beside the load; hardware where the device has them.
-function stamper(txQueue, rxQueue, order, side)
-	local h = hist:create()
-	local stamps = ts:newUdpTimestamper(txQueue, rxQueue)
-	local pause = timer:new(0.01)
-	local finish = timer:new(order.frames / order.load_fps)
-	while mg.running() and not finish:expired() do
-		h:update(stamps:measureLatency(math.max(84, order.frame_octets), function(buf)
-			local pkt = buf:getUdpPacket()
-			pkt.eth.src:setString(order["mac_" .. side])
-			pkt.eth.dst:setString(order["next_" .. side])
-		end))
-		pause:wait()
-		pause:reset()
-	end
-	return h.numSamples or 0, h:min() or -1, h:avg() or -1, h:max() or -1
-end
-
 local function number(value)
 	if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then
 		return "null"
@@ -104,9 +81,9 @@ end
 
 function master(args)
 	local order = readOrder(args.order)
-	local devs, queues = {}, 1 + order.hardware_stamps
+	local devs = {}
 	for side = 0, 1 do
-		devs[side] = device.config{ port = order["port_" .. side], txQueues = queues, rxQueues = queues }
+		devs[side] = device.config{ port = order["port_" .. side] }
 	end
 	device.waitForLinks()
 	for side = 0, 1 do
@@ -114,7 +91,7 @@ function master(args)
 			mg.startTask("receiver", devs[side]:getRxQueue(0))
 		end
 	end
-	local before, tasks, probes = {}, {}, {}
+	local before, tasks = {}, {}
 	for side = 0, 1 do  -- of both, before either sends
 		local tx, rx = devs[side]:getTxStats(), devs[side]:getRxStats()
 		before[side] = { tx, rx }
@@ -122,26 +99,17 @@ function master(args)
 	for side = 0, 1 do
 		if order["send_" .. side] == 1 then
 			local queue = devs[side]:getTxQueue(0)
-			if order.software_pacing ~= 1 then
-				queue:setRatePerSecond(order.load_fps, order.frame_octets)
+			if order.software_pacing ~= 1 then  -- in whole Mbit/s of frames with their FCS
+				queue:setRate(math.max(1, math.floor(order.load_fps * order.frame_octets * 8 / 1e6 + 0.5)))
 			end
 			tasks[side] = mg.startTask("sender", queue, order, side)
-			if order.hardware_stamps == 1 then  -- a task takes a CPU for itself
-				probes[side] = mg.startTask("stamper", devs[side]:getTxQueue(1), devs[1 - side]:getRxQueue(1), order, side)
-			end
 		end
 	end
 	local lines = {}
 	for side = 0, 1 do
 		if tasks[side] then
 			local sent, took = tasks[side]:wait()
-			local samples, least, mean, most = 0, -1, -1, -1
-			if probes[side] then
-				samples, least, mean, most = probes[side]:wait()
-			end
-			table.insert(lines, string.format(
-				'"%d": {"sent": %s, "took_s": %s, "samples": %s, "min_ns": %s, "mean_ns": %s, "max_ns": %s}',
-				side, number(sent), number(took), number(samples), number(least), number(mean), number(most)))
+			table.insert(lines, string.format('"%d": {"sent": %s, "took_s": %s}', side, number(sent), number(took)))
 		end
 	end
 	-- Residual frames: until no port has counted one for the drain time, at most ten times as long.

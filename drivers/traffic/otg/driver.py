@@ -18,10 +18,17 @@ from typing import Any, ClassVar
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
-from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
+from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS, header_octets
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import (
+    FCS_OCTETS,
+    Direction,
+    FrameFormat,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+)
 from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
@@ -179,6 +186,15 @@ class OtgTraffic(OfFrames):
                 expected=f"1..{MAX_FLOWS} flows",
                 found=f"{spec.flows} flows",
             )
+        least = least_octets(spec.frame_format, tagged=spec.vlan_id is not None)
+        if not least <= spec.frame_octets <= MAX_FRAME_OCTETS:
+            raise ConfigError(
+                "OTG-05",
+                "driver otg: test frames; no traffic was sent",
+                expected=f"{least}..{MAX_FRAME_OCTETS} octets",
+                found=f"{spec.frame_octets} octets",
+                hint="of fewer than its headers have, an implementation would send larger frames",
+            )
         return self._ports
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
@@ -248,7 +264,18 @@ class OtgTraffic(OfFrames):
             return sorted(self._api.get_metrics(request).flow_metrics, key=lambda metric: str(metric.name))
 
     def _send(self, duration_s: float) -> tuple[list[Any], Seen]:
-        """Start, wait until all flows stopped, then until their counters stand still."""
+        """Start, wait until all flows stopped, then until their counters stand still.
+
+        A wait that is broken off, Ctrl-C among it, ends the flows: they would outlast the run.
+        """
+        try:
+            return self._sent(duration_s)
+        except BaseException:
+            with contextlib.suppress(TestbedError):
+                self._transmit("stop")
+            raise
+
+    def _sent(self, duration_s: float) -> tuple[list[Any], Seen]:
         began_ns = time.monotonic_ns()
         first_ns = last_ns = None
         self._transmit("start")
@@ -296,6 +323,11 @@ class OtgTraffic(OfFrames):
             "latency_definition": STORE_AND_FORWARD,  # no answer is of it: there is no distribution
             "ports": [{"name": port.name, "device": port.device} for port in self._ports or ()],
         }
+
+
+def least_octets(frame_format: FrameFormat, *, tagged: bool) -> int:
+    """Smallest frame, FCS included, that holds its headers."""
+    return max(MIN_FRAME_OCTETS, header_octets(frame_format, tagged=tagged) + FCS_OCTETS)
 
 
 def _bounded(api: Any) -> None:

@@ -7,6 +7,7 @@ Ids: TREX-04 the client cannot be used, TREX-05 no answer, TREX-06 the server re
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from bmwg.drivers.traffic.embedded.process import KILLED_DEADLINE_S
 from bmwg.methodology.errors import DriverError, TestbedError
 
 SESSION = Path(__file__).with_name("session.py")
@@ -132,7 +134,8 @@ class ClientProcess:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it may be in the kernel's hands
+                self._process.wait(KILLED_DEADLINE_S)
         if self._process.stdout is not None:
             self._process.stdout.close()
 

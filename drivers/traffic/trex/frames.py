@@ -31,10 +31,14 @@ class Way:
     destination_ip: str
 
 
+def header_octets(frame_format: FrameFormat, *, tagged: bool) -> int:
+    """Octets of a frame's headers, from Ethernet to UDP."""
+    return _ETHERNET_OCTETS + (_TAG_OCTETS if tagged else 0) + _IP_OCTETS[frame_format] + _UDP_OCTETS
+
+
 def min_frame_octets(frame_format: FrameFormat, *, tagged: bool) -> int:
     """Smallest frame, FCS included, that holds headers and TRex's sixteen octets."""
-    headers = _ETHERNET_OCTETS + (_TAG_OCTETS if tagged else 0) + _IP_OCTETS[frame_format] + _UDP_OCTETS
-    return max(64, headers + TREX_OCTETS + FCS_OCTETS)
+    return max(64, header_octets(frame_format, tagged=tagged) + TREX_OCTETS + FCS_OCTETS)
 
 
 def build(way: Way, frame_format: FrameFormat, frame_octets: int, vlan_id: int | None) -> bytes:

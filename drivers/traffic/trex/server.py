@@ -15,15 +15,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import yaml
 
 from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.nodes.netns import within
+from bmwg.drivers.ports import device_queue
 from bmwg.drivers.traffic.embedded.process import KILLED_DEADLINE_S
 from bmwg.drivers.traffic.trex.config import SERVER, TrexConfig
-from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 STOP_DEADLINE_S = 5.0
 POLL_S = 0.1
@@ -132,6 +135,19 @@ def require_one_place(ports: Sequence[TesterPort]) -> None:
         )
 
 
+def _prepared(ports: Sequence[TesterPort]) -> list[tuple[str | None, str, list[str]]]:
+    """Have what Linux interfaces send go through the device queues at their far ends; what to undo."""
+    return [
+        (
+            port.netns,
+            port.device,
+            within(port.netns, partial(device_queue.prepare_sender, interface=port.device)),
+        )
+        for port in ports
+        if port.io == "af_packet"
+    ]
+
+
 class Server:
     """One server process, in the network namespace of its ports; the kernel ends it with its parent."""
 
@@ -161,6 +177,7 @@ class Server:
         if ports[0].netns is not None:
             argv = ["nsenter", f"--net={ports[0].netns}", "--", *argv]
         libraries = f"{config.folder}:{config.folder / 'so' / os.uname().machine}"
+        self._switched_off = _prepared(ports)
         self._process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -214,4 +231,8 @@ class Server:
                 with contextlib.suppress(subprocess.TimeoutExpired):  # it may be in a driver's hands
                     self._process.wait(KILLED_DEADLINE_S)
         self._log.close()
+        for netns, interface, offloads in self._switched_off:
+            with contextlib.suppress(ToolkitError):  # it may have gone with its namespace
+                undo = partial(device_queue.let_sender, interface=interface, offloads=offloads)
+                within(netns, undo)
         shutil.rmtree(_DPDK_RUNTIME / self._prefix, ignore_errors=True)

@@ -5,6 +5,7 @@ Ids: WATCH-01 it cannot be built, WATCH-02 it does not answer.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ from typing import IO, Any
 
 from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER as EMBEDDED_SOURCES
 from bmwg.drivers.traffic.embedded.build import cache_folder, complaint
+from bmwg.drivers.traffic.embedded.process import KILLED_DEADLINE_S
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 
@@ -134,6 +136,8 @@ class Watch:
         return line
 
     def _silent(self, what: str) -> DriverError:
+        """End it: what it still says would be taken for the answer to a later question."""
+        self._process.kill()
         return DriverError(
             "WATCH-02",
             f"the watch on CPUs: {what}",
@@ -144,13 +148,12 @@ class Watch:
     def close(self) -> None:
         """End it by its pid."""
         self._process.kill()
-        self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it may be in the kernel's hands
+            self._process.wait(KILLED_DEADLINE_S)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):
                     pipe.close()
-                except OSError:
-                    continue
 
 
 def read_sight(line: bytes) -> Sight:

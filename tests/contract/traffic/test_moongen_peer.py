@@ -23,8 +23,8 @@ frames = int(order["frames"])
 senders = {{}}
 for side in (0, 1):
     if order[f"send_{{side}}"].strip() == "1":
-        senders[str(side)] = {{"sent": frames, "took_s": frames / float(order["load_fps"]), "samples": 5}}
-ports = {{str(side): {{"tx": frames, "rx": frames * 9 // 10 + 5}} for side in (0, 1)}}
+        senders[str(side)] = {{"sent": frames, "took_s": frames / float(order["load_fps"])}}
+ports = {{str(side): {{"tx": frames, "rx": frames * 9 // 10}} for side in (0, 1)}}
 {act}
 json.dump({{"version": "peer", "senders": senders, "ports": ports}}, open(sys.argv[3], "w"))
 """
@@ -81,7 +81,7 @@ def test_counts_are_those_of_the_program(moongen):
     ],
 )
 def test_frames_in_the_cards_ring_have_not_left(moongen, frames, took_s, sent_s, valid):
-    act = f"[one.update(took_s={took_s}) for one in senders.values()]; ports['1']['rx'] = frames + 5"
+    act = f"[one.update(took_s={took_s}) for one in senders.values()]; ports['1']['rx'] = frames"
     asked = spec(load_fps=2_000, duration_s=frames / 2_000)
     with moongen(act) as tester:
         tester.attach(ports())
@@ -132,5 +132,10 @@ def test_what_it_cannot_do_is_refused(moongen, tmp_path):
         read_options({"dir": "x", **MACS, "brust": 3, "port_0": "1"}, "lab.yaml", tmp_path, 0.05)
     assert "brust is unknown" in str(raised.value)
     assert "port_0 is no number" in str(raised.value)
+    assert read_options(
+        {"dir": str(moongen().config.folder), **MACS, "hardware_stamps": False}, "", tmp_path, 0
+    )
+    with pytest.raises(ConfigError, match="adds frames to the load"):
+        read_options({"dir": "x", **MACS, "hardware_stamps": True}, "lab.yaml", tmp_path, 0.05)
     with pytest.raises(TestbedError, match="MOON-01"):
         read_options({"dir": os.devnull, **MACS}, "lab.yaml", tmp_path, 0.05)

@@ -12,8 +12,12 @@ from bmwg.drivers.function.firewall import Firewall
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.drivers.function.nat44 import FIRST_PORT, LAST_PORT, Nat44, no_room
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.p2p_service import ServicePath
+from bmwg.drivers.paths.pvp_service import RelayedPath
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import Cell
+from bmwg.methodology.trial.trial_limits import FLOWS_OF_ONE_PORT
 
 INTERFACES = ("net0", "net1")
 
@@ -108,3 +112,20 @@ def test_too_few_ports_and_a_full_table_are_named(flows, size, said):
 
 def test_by_default_a_nat44_has_every_port_that_a_tester_knows():
     assert no_room(LAST_PORT - FIRST_PORT + 1, (FIRST_PORT, LAST_PORT), None) is None
+
+
+@pytest.mark.parametrize("kind", ["firewall", "relay", "service"])
+def test_flows_to_other_destination_ports_are_refused_where_test_frames_are_known_by_one(tmp_path, kind):
+    """A tester of more flows than one port has sends the rest to other ports, which would all be lost."""
+    asked = Cell(path="node", hosting="baremetal", function="firewall", network="none", frame_octets=64)
+    many = replace(asked, flows=FLOWS_OF_ONE_PORT + 1)
+    if kind == "firewall":
+        one = Firewall(bed(tmp_path, firewall={"rules": 1}))
+        assert one.unfit(replace(asked, flows=FLOWS_OF_ONE_PORT)) is None
+        missing = one.unfit(many)
+    else:
+        path = object.__new__(RelayedPath if kind == "relay" else ServicePath)
+        path._cell, path._bed = many, bed(tmp_path)
+        missing = path.probe()
+    assert missing is not None
+    assert "destination ports" in missing.reason

@@ -42,3 +42,16 @@ def test_a_child_that_keeps_the_pipes_open_does_not_keep_us():
 def test_a_command_that_is_not_there_is_an_error_of_the_system():
     with pytest.raises(FileNotFoundError):
         bounded.run(["/nowhere/at-all"], deadline_s=1)
+
+
+def test_one_that_outlives_its_end_is_given_up(monkeypatch):
+    """As one does that a NIC's driver holds; who waits for it without a deadline fails here at once."""
+
+    class Held(subprocess.Popen):
+        def wait(self, timeout=None):
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(self.args, timeout)
+
+    monkeypatch.setattr(subprocess, "Popen", Held)
+    with pytest.raises(subprocess.TimeoutExpired):
+        bounded.run(["sleep", "60"], deadline_s=0.2)

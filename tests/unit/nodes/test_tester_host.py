@@ -20,7 +20,11 @@ from bmwg.drivers.paths.bed_links import pci_needs
 from bmwg.drivers.testbed.file import Testbed, embedded_file, load_testbed, parse_testbed, text_of_testbed
 from bmwg.drivers.testbed.hosts import hosts_of, of_tester, under_test
 from bmwg.drivers.testbed.medium import with_medium
+from bmwg.drivers.traffic.embedded import driver as embedded
+from bmwg.drivers.traffic.moongen import driver as moongen
+from bmwg.drivers.traffic.otg import driver as otg
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
+from bmwg.drivers.traffic.trex import trial as trex_trial
 from bmwg.drivers.undo.locks import claims
 from bmwg.drivers.watch import clocks, neighbours
 from bmwg.drivers.watch.clocks import ClockBound
@@ -31,6 +35,7 @@ from bmwg.reports.checker.places import devices, has_nodes_here
 from bmwg.reports.store.frame_codec import result_from_json, spec_to_json
 from bmwg.resources.lab.sketch import as_text
 from bmwg.resources.run import tester_agent
+from bmwg.resources.run.remote_tester import RemoteTraffic
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network=NOTHING, frame_octets=64)
 LINKS = [("tester/e1", "dut1/e3"), ("tester/e2", "dut1/e4"), ("tester/e5", "tester/e6")]
@@ -177,6 +182,27 @@ def test_trials_cross_as_the_journal_writes_them_and_count_as_here() -> None:
         tester_agent.end()
     with pytest.raises(DriverError, match="TST-33"):
         tester_agent.detach()
+
+
+def test_a_generator_that_is_too_slow_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its trial of 60 s takes twice as long, and it says so itself: an agent that is ended is not revived."""
+    spec = TrialSpec(frame_octets=64, load_fps=1000, duration_s=60.0)
+    asked: list[float] = []
+
+    def call(deadline_s: float, *_: Any, **__: Any) -> Any:
+        asked.append(deadline_s)
+        raise DriverError("NODE-03", "agent", found="it ended")
+
+    remote = object.__new__(RemoteTraffic)
+    monkeypatch.setattr(remote, "_call", call)
+    assert remote.run(spec).fault
+    slowest_s = (
+        moongen.START_S + 2 * spec.duration_s,
+        2 * spec.duration_s + trex_trial.TRIAL_MARGIN_S,
+        2 * spec.duration_s + otg.TRIAL_MARGIN_S,
+        spec.total_s + embedded.TRIAL_MARGIN_S,
+    )
+    assert asked[0] > max(slowest_s) + 30
 
 
 def test_the_end_of_what_a_tester_said_is_fetched(tmp_path: Path) -> None:

@@ -22,15 +22,19 @@ static void count_socket(const struct port *p, json_t *out)
 	json_object_set_new(out, "queue_tx_refused", json_integer((json_int_t)s.tx_invalid_descs));
 }
 
-/* What the ring of a packet socket had no room for. The interface counts these as received, DPDK 22.11 not at all. */
-static void count_ring(struct port *p, json_t *out)
+/* What the rings of a port's packet sockets had no room for. The interface counts these as received, DPDK 22.11 not at all. */
+static void count_rings(struct port *p, json_t *out)
 {
-	struct tpacket_stats s = {0};
-	socklen_t size = sizeof(s);
-
-	if (!out || p->ring_fd < 0 || getsockopt(p->ring_fd, SOL_PACKET, PACKET_STATISTICS, &s, &size))
+	if (!out || !p->rings)
 		return;
-	p->ring_dropped += s.tp_drops;
+	for (unsigned int i = 0; i < p->rings; i++) {
+		struct tpacket_stats s = {0};
+		socklen_t size = sizeof(s);
+
+		if (getsockopt(p->ring_fds[i], SOL_PACKET, PACKET_STATISTICS, &s, &size))
+			return;
+		p->ring_dropped += s.tp_drops;
+	}
 	json_object_set_new(out, "queue_rx_dropped", json_integer((json_int_t)p->ring_dropped));
 }
 
@@ -85,6 +89,6 @@ json_t *port_counters(struct port *p)
 	if (file)
 		fclose(file);
 	count_socket(p, out);
-	count_ring(p, out);
+	count_rings(p, out);
 	return out ? out : json_null();
 }

@@ -25,7 +25,7 @@
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
 #define LINK_LOOK_S 0.1
 
-struct port ports[PORTS] = {[0 ... PORTS - 1u] = {.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1}};
+struct port ports[PORTS] = {[0 ... PORTS - 1u] = {.netns = -1, .xdp_fd = -1, .packets = -1}};
 unsigned int port_count;
 static int home_netns = -1;
 
@@ -184,9 +184,13 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 /* Whether a socket is that of a port's device. */
 static bool in_use(int fd)
 {
-	for (unsigned int i = 0; i < PORTS; i++)
-		if (ports[i].xdp_fd == fd || ports[i].ring_fd == fd)
+	for (unsigned int i = 0; i < PORTS; i++) {
+		if (ports[i].xdp_fd == fd)
 			return true;
+		for (unsigned int k = 0; k < ports[i].rings; k++)
+			if (ports[i].ring_fds[k] == fd)
+				return true;
+	}
 	return false;
 }
 
@@ -231,8 +235,8 @@ static int widen_send_buffers(struct port *p, struct failure *f)
 			continue;
 		if (domain == AF_XDP && p->xdp_fd < 0 && !in_use(fd))
 			p->xdp_fd = fd; /* those of the ports before are known */
-		if (domain == AF_PACKET && p->ring_fd < 0 && !in_use(fd) && receives_all(fd))
-			p->ring_fd = fd;
+		if (domain == AF_PACKET && p->rings < LANES && !in_use(fd) && receives_all(fd))
+			p->ring_fds[p->rings++] = fd;
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &octets, sizeof(octets)))
 			return failure_set(f, "device", "the send buffer cannot be widened: %s", strerror(errno));
 	}
@@ -324,7 +328,8 @@ void ports_detach(void)
 	xdp_detach();
 	for (unsigned int i = PORTS; i-- > 0;) { /* a vhost-user client before the end that serves its socket */
 		unplug(&ports[i]);
-		ports[i].xdp_fd = ports[i].ring_fd = -1;
+		ports[i].xdp_fd = -1;
+		ports[i].rings = 0;
 	}
 	close_forgotten_sockets();
 	for (unsigned int i = 0; i < PORTS; i++) {
@@ -337,7 +342,7 @@ void ports_detach(void)
 		if (p->netns >= 0)
 			close(p->netns);
 		memset(p, 0, sizeof(*p));
-		p->netns = p->xdp_fd = p->ring_fd = p->packets = -1;
+		p->netns = p->xdp_fd = p->packets = -1;
 		p->segmentation_before = -1;
 	}
 	port_count = 0;

@@ -57,8 +57,9 @@ struct port {
 	unsigned int ifindex;
 	int link; /* that holds the program at the interface; 0: none */
 	int xdp_fd; /* the AF_XDP socket of a net_af_xdp device, else -1 */
-	int ring_fd; /* the packet socket of a net_af_packet device, else -1 */
-	uint64_t ring_dropped; /* by that socket, whose own count begins anew with each look */
+	int ring_fds[LANES]; /* the packet sockets of a net_af_packet device, one for each queue */
+	unsigned int rings;  /* how many of them */
+	uint64_t ring_dropped; /* by these sockets, whose own counts begin anew with each look */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
 	bool device_counts; /* no interface: its counters are those of DPDK's driver */
 	struct rss rss;
