@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers.api.protocols import JsonValue, Node, Pod
 from bmwg.drivers.paths.bed import Bed
@@ -16,24 +16,22 @@ def released(bed: Bed, node: Node, interfaces: Iterable[str]) -> Iterator[None]:
 
     A deployment that finds its predecessor's queues is not what the first of its kind was.
     """
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         if bed.testbed.dut.device_queue == "threaded":
             for interface in interfaces:
-                node.call(device_queue.release, interface=interface)
+                merged = node.call(device_queue.merges, interface=interface)
+                stack.callback(node.call, device_queue.release, interface=interface, merged=merged)
+        yield
 
 
 @contextmanager
 def tags_in_frames(node: Node, interfaces: tuple[str, ...]) -> Iterator[None]:
     """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
-    try:
+    with ExitStack() as stack:
         for interface in interfaces:
-            node.call(device_queue.insert_tags, interface=interface, by_device=False)
+            before = node.call(device_queue.insert_tags, interface=interface, by_device=False)
+            stack.callback(node.call, device_queue.insert_tags, interface=interface, by_device=before)
         yield
-    finally:
-        for interface in interfaces:
-            node.call(device_queue.insert_tags, interface=interface, by_device=True)
 
 
 def isolate(bed: Bed, place: Node | Pod, interface: str, number: int) -> dict[str, JsonValue]:

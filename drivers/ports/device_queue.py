@@ -39,6 +39,7 @@ _TSO = (
     "tx-tcp-mangleid-segmentation",
     "tx-tcp6-segmentation",
 )
+CHANGED = (_GRO, _TAG_OFFLOAD, _GSO, _CHECKSUMS, *_TSO)  # offloads that a run may change
 
 
 def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
@@ -95,24 +96,35 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     }
 
 
-def release(*, interface: str) -> bool:
-    """Node function: take back what `isolate` made; `False` when there is no such interface. Idempotent."""
+def merges(*, interface: str) -> bool:
+    """Node function: whether GRO is on, as on a NIC and not on a veth pair; before `isolate`, for `release`."""
+    with Ethtool() as tool:
+        return bool(tool.get_features(interface).features[_GRO].enable)
+
+
+def release(*, interface: str, merged: bool = False) -> bool:
+    """Node function: take back what `isolate` made; `False` when there is no such interface. Idempotent.
+
+    `merged` is whether GRO was on before.
+    """
     threaded = Path(f"/sys/class/net/{interface}/threaded")
     if not threaded.exists():
         return False
     if threaded.read_text().strip() != "0":
         threaded.write_text("0")
-    _set_features(interface, (_GRO,), False)
+    _set_features(interface, (_GRO,), merged)
     return True
 
 
-def insert_tags(*, interface: str, by_device: bool) -> dict[str, JsonValue]:
+def insert_tags(*, interface: str, by_device: bool) -> bool:
     """Node function: whether the device inserts 802.1Q tags, or the kernel before it hands the frame over.
+
+    Returns whether the device did before.
 
     A veth pair passes what its device is to insert on beside the frame, where AF_XDP at the far end does not
     see it: the frame arrives without its tag.
     """
-    return {"interface": interface, "offload_changed": _set_features(interface, (_TAG_OFFLOAD,), by_device)}
+    return _set_features(interface, (_TAG_OFFLOAD,), by_device)[_TAG_OFFLOAD]["before"]
 
 
 def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:

@@ -4,7 +4,7 @@ Only an interface that nothing else uses is borrowed: one with an address, a rou
 belongs to the host's own network (RFC 6815). The kernel itself gives a device back when the namespaces end;
 an interface that a program made (a veth end, a macvlan) ends with them, and is not waited for long.
 
-Ids: PORT-01 the interface is in use, PORT-02 no link on it, PORT-03 it did not come back, PORT-04 the far end
+Ids: PORT-01 the interface is in use, PORT-02 no link on it, PORT-03 it did not come back as it was, PORT-04 the far end
 of a cable does not answer.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.ports import interfaces, port_uses
+from bmwg.drivers.ports import interfaces, port_settings, port_uses
 from bmwg.methodology.errors import TestbedError
 
 _SYS_NET = Path("/sys/class/net")
@@ -60,13 +60,18 @@ def undo_of(found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return told if found["kind"] in _COME_BACK else told | {"within_s": _NEVER_BACK_S}
 
 
-def require_returned(*, interface: str, up: bool, within_s: float = 10.0) -> None:
+def require_returned(
+    *, interface: str, up: bool, within_s: float = 10.0, was: Mapping[str, JsonValue] | None = None
+) -> None:
     """Node function, on the host: wait until the interface is back and set it as it was. Idempotent.
 
-    A namespace that has lost its last process gives devices back a little later. TestbedError PORT-03.
+    A namespace that has lost its last process gives devices back a little later. `was` is what
+    `port_settings.read` told before. TestbedError PORT-03.
     """
     end_s = time.monotonic() + within_s
     while not (_SYS_NET / interface).exists():
+        if was:
+            port_settings.named(interface=interface, was=was)
         if time.monotonic() > end_s:
             raise TestbedError(
                 "PORT-03",
@@ -80,6 +85,8 @@ def require_returned(*, interface: str, up: bool, within_s: float = 10.0) -> Non
         interfaces.up(interface=interface)
     else:
         interfaces.down(interface=interface)
+    if was:
+        port_settings.put_back(interface=interface, was=was)
 
 
 def wait_for_link(*, interface: str, within_s: float) -> None:
