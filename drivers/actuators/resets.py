@@ -58,9 +58,7 @@ class _SwitchProgram:
     def __call__(self, place: Place, /) -> Act | None:
         if not self.foresees(place):
             return None
-        return lambda: place.node.call_within(
-            CALL_DEADLINE_S, ovs_restart.restart, graceful=self._graceful
-        )
+        return lambda: place.node.call_within(CALL_DEADLINE_S, ovs_restart.restart, graceful=self._graceful)
 
 
 vswitch_graceful: Actuator = _SwitchProgram(graceful=True)

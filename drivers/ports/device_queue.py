@@ -97,7 +97,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
 
 
 def merges(*, interface: str) -> bool:
-    """Node function: whether GRO is on, as on a NIC and not on a veth pair; before `isolate`, for `release`."""
+    """Node function: whether GRO is on, as on a NIC and not on a veth pair; asked before `isolate`."""
     with Ethtool() as tool:
         return bool(tool.get_features(interface).features[_GRO].enable)
 

@@ -45,7 +45,7 @@ def named(*, interface: str, was: Mapping[str, JsonValue]) -> None:
 
 
 def put_back(*, interface: str, was: Mapping[str, JsonValue]) -> None:
-    """Have the interface, which is back, as `read` has told of it. Idempotent. Raises TestbedError PORT-03."""
+    """Have the interface, which is back, as `read` told of it. Idempotent. Raises TestbedError PORT-03."""
     if was["bare"]:
         interfaces.release(interface=interface)
     if interfaces.mtu_octets(interface=interface) != was["mtu_octets"]:

@@ -21,7 +21,6 @@ from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.undo.ledger_format import Entry
 from bmwg.methodology.errors import DriverError, ToolkitError
 
-
 UNDO_S = 120.0  # choice: twice the longest wait inside an undo; a node whose call is late is given up
 
 

@@ -278,9 +278,7 @@ def test_an_undo_without_an_end_costs_no_other_one_its_node(
         def __exit__(self, *exc: object) -> None:
             pass
 
-        def call_named(
-            self, function: str, arguments: object, *, deadline_s: float | None = None
-        ) -> None:
+        def call_named(self, function: str, arguments: object, *, deadline_s: float | None = None) -> None:
             if self.broken:
                 raise DriverError("NODE-03", "cleanup is broken")
             asked.append(f"{arguments['network']} within {deadline_s:g} s")  # type: ignore[index]

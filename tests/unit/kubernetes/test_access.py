@@ -1,4 +1,4 @@
-"""How a cluster is named in a ledger: `bmwg cleanup` may run in another folder, under another current context."""
+"""How a ledger names a cluster: `bmwg cleanup` may run in another folder, with another current context."""
 
 from __future__ import annotations
 

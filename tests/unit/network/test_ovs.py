@@ -154,7 +154,7 @@ def test_an_act_is_waited_for_longer_than_any_call_of_a_switch():
 
 
 def test_a_restart_amid_traffic_may_take_as_long_as_a_switch_may():
-    """It asks the switch a dozen times and waits for its end and its start: 55 s were fewer than one start."""
+    """It asks the switch a dozen times, and waits for its end and its start; 55 s were not one start."""
     allowed = []
     node = SimpleNamespace(call_within=lambda within_s, *_, **__: allowed.append(within_s) or {})
     cell = Cell(path="switch", hosting="baremetal", function="ovs-netdev", network="none", frame_octets=64)

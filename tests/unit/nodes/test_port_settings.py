@@ -138,7 +138,7 @@ def test_an_offload_that_does_not_come_back_is_named(machine: Machine) -> None:
 
 @pytest.mark.parametrize("merged", [True, False])
 def test_a_deployment_leaves_its_nic_merging_frames_as_before(machine: Machine, merged: bool) -> None:
-    """A NIC merges frames (GRO) from the beginning, a veth pair does not: the next one is to find the same."""
+    """A NIC merges frames (GRO) from the beginning, a veth pair does not: the next one finds the same."""
     machine.offloads[GRO] = merged
     bed = SimpleNamespace(testbed=SimpleNamespace(dut=SimpleNamespace(device_queue="threaded")))
     node = SimpleNamespace(call=lambda function, **named: function(**named))
