@@ -100,10 +100,10 @@ def _made_pairs(testbed: Testbed) -> list[str]:
     return [port for port in testbed.tester.ports if port in ends]
 
 
-def _without_rate(testbed: Testbed, why: str) -> ConfigError:
+def _without_rate(testbed: Testbed, why: str, done: str = "nothing was started") -> ConfigError:
     return ConfigError(
         "PORT-05",
-        f"testbed file {testbed.file}: medium.line_rate_bps; nothing was started",
+        f"testbed file {testbed.file}: medium.line_rate_bps; {done}",
         expected=f"no rate: {why}",
         found=str(medium_of(testbed).line_rate_bps),
     )
@@ -117,7 +117,8 @@ def require_rate(testbed: Testbed, link: Mapping[str, JsonValue]) -> None:
         return
     for end in ends:
         if end.get("kind") == VETH and f"{end['node']}/{end['interface']}" in testbed.tester.ports:
-            raise _without_rate(testbed, f"{end['interface']} of the tester is an end of a veth pair")
+            why = f"{end['interface']} of the tester is an end of a veth pair"
+            raise _without_rate(testbed, why, done="no traffic was sent")
         rate = end.get("line_rate_bps")
         if rate is not None and int(rate) < stated:
             port = end.get("interface", end.get("port"))
