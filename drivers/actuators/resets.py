@@ -11,12 +11,12 @@ from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
 from bmwg.drivers.api.protocols import JsonValue, SocketNetwork
 from bmwg.drivers.network import ovs_restart
+from bmwg.drivers.network.ovs_tools import CALL_DEADLINE_S
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.records import BAREMETAL, NOTHING
 
-_RESTART_S = 55.0  # within the deadline of an act
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
 
 
@@ -58,7 +58,7 @@ class _SwitchProgram:
     def __call__(self, place: Place, /) -> Act | None:
         if not self.foresees(place):
             return None
-        return lambda: place.node.call_within(_RESTART_S, ovs_restart.restart, graceful=self._graceful)
+        return lambda: place.node.call_within(CALL_DEADLINE_S, ovs_restart.restart, graceful=self._graceful)
 
 
 vswitch_graceful: Actuator = _SwitchProgram(graceful=True)

@@ -44,7 +44,7 @@ from bmwg.drivers.kubernetes import (
 )
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes import options as options_of
-from bmwg.drivers.kubernetes.access import Access
+from bmwg.drivers.kubernetes.access import Access, lasting
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.drivers.kubernetes.joined import Joining
@@ -204,7 +204,9 @@ class KubernetesRuntime:
                 access = self._embedded.access
             else:
                 given = self._options
-                access = Access(kubeconfig=str(given["kubeconfig"]), context=str(given.get("context", "")))
+                access = lasting(
+                    Access(kubeconfig=str(given["kubeconfig"]), context=str(given.get("context", "")))
+                )
             self._api = stack.enter_context(Cluster(access))
             stack.callback(self._closed)
             if not self.owns_cluster:

@@ -11,7 +11,7 @@ import ctypes
 import os
 import socket
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
@@ -59,18 +59,42 @@ def open_api(access: Access) -> Any:
                 client_configuration=configuration,
             )
     except Exception as error:  # ConfigException, yaml's errors and OSError
-        raise ConfigError(
-            "KUBE-10",
-            f"kubeconfig {access.kubeconfig or '(the default one)'}, context {access.context or '(current)'}",
-            expected="a readable kubeconfig with that context",
-            found=f"{type(error).__name__}: {error}".splitlines()[0][:300],
-            hint=_near_context(config, access),
-        ) from error
+        raise _unreadable(config, access, error) from error
     configuration.retries = False  # ours are in `client`: they know which answers may be asked again
     api = client.ApiClient(configuration)
     if access.netns:
         _from_namespace(api, access.netns)
     return api
+
+
+def lasting(access: Access) -> Access:
+    """Return the way to the same cluster that holds elsewhere and later: whole paths, a context by its name.
+
+    Raises as `open_api` does.
+    """
+    try:
+        from kubernetes import config
+    except ImportError as error:
+        raise TestbedError("KUBE-11", "no Kubernetes client", found=str(error), hint=MEND) from error
+    files = [os.path.abspath(os.path.expanduser(one)) for one in access.kubeconfig.split(os.pathsep) if one]
+    whole = replace(access, kubeconfig=os.pathsep.join(files))
+    if whole.context:
+        return whole
+    try:
+        _, current = config.list_kube_config_contexts(config_file=whole.kubeconfig)
+        return replace(whole, context=str(current["name"]))
+    except Exception as error:  # as above
+        raise _unreadable(config, whole, error) from error
+
+
+def _unreadable(config: Any, access: Access, error: Exception) -> ConfigError:
+    return ConfigError(
+        "KUBE-10",
+        f"kubeconfig {access.kubeconfig or '(the default one)'}, context {access.context or '(current)'}",
+        expected="a readable kubeconfig with that context",
+        found=f"{type(error).__name__}: {error}".splitlines()[0][:300],
+        hint=_near_context(config, access),
+    )
 
 
 def _in_pod() -> bool:

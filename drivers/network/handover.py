@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # agents need no reader of testbed files
 
 NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
 COMBINED = "combined"  # of several kinds, an interface of the pod each
+BY_DPDK = (VHOST_USER, VFIO, COMBINED)  # each port is set up by a program of DPDK, at its default MTU
 
 
 class NetworkDefaults:

@@ -19,7 +19,7 @@ from bmwg.drivers.api.protocols import JsonValue, UndoLog, undone
 from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.hosts import BedNode
-from bmwg.drivers.ports import device_queue, interfaces, lab_port, pci_port
+from bmwg.drivers.ports import interfaces, lab_port, pci_port, port_settings
 from bmwg.drivers.testbed.file import Endpoint
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
@@ -114,8 +114,8 @@ def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str,
             found=str(found["mtu_octets"]),
             hint=f"ip link set {interface} mtu {mtu_octets}",
         )
-    queue = machine.call(device_queue.standing, interface=interface)
-    returned = {**lab_port.undo_of(found), "queue": queue}
+    was = machine.call(port_settings.read, interface=interface)
+    returned = {**lab_port.undo_of(found), "was": was}
     number = undo.before("lab_port", machine.place, **returned)
     home = machine.call(probe.identify)["pid"]
     try:

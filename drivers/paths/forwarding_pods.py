@@ -25,12 +25,12 @@ from bmwg.drivers.api.protocols import (
     TesterPort,
 )
 from bmwg.drivers.network import datapath
-from bmwg.drivers.network.handover import undriven
+from bmwg.drivers.network.handover import BY_DPDK, undriven
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.paths.standing_programs import standing_programs
@@ -103,7 +103,7 @@ class ForwardingPods(ABC):
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, who leads frames, the network option, the function."""
         missing = (
-            too_large(self._cell, mtu_octets=self._bed.mtu_octets)
+            self._too_large()
             or undriven(self._network, f"function {self._cell.function}", self._functions[0].drives)
             or self._unfit()
             or self._unled()
@@ -117,6 +117,14 @@ class ForwardingPods(ABC):
                 missing or self._bed.missing(self._cell.network, node.name) or self._functions[0].probe(node)
             )
         return missing
+
+    def _too_large(self) -> Missing | None:
+        """Return why frames do not fit: ports that DPDK sets up keep the MTU of ordinary frames."""
+        mtu_octets = self._bed.mtu_octets
+        if self._network.hands_over not in BY_DPDK:
+            return too_large(self._cell, mtu_octets=mtu_octets)
+        why = f" of ports by {self._network.hands_over}"
+        return too_large(self._cell, mtu_octets=min(mtu_octets, LINK_MTU_OCTETS), because=why)
 
     def _unfit(self) -> Missing | None:
         function = self._functions[0]

@@ -90,7 +90,7 @@ def crossed(bed: Bed, sides: tuple[Side, Side], *, hint: str = _GUARDED) -> list
         segment = OUTER[side.number]
         try:
             waited = bed.tester.call_within(
-                _PROBE_S + 10,
+                2 * _PROBE_S + 10,  # of ARP, then of the echo
                 probe_frame.answered,
                 interface=side.tester_interface,
                 mac=side.tester_mac,

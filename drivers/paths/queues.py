@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 
 from bmwg.drivers.api.protocols import JsonValue, Node, Pod
 from bmwg.drivers.paths.bed import Bed
@@ -32,10 +31,8 @@ def tags_in_frames(node: Node, interfaces: tuple[str, ...]) -> Iterator[None]:
     """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
     with ExitStack() as stack:
         for interface in interfaces:
-            told = node.call(device_queue.insert_tags, interface=interface, by_device=False)
-            if any(one["before"] for one in told["offload_changed"].values()):
-                undo = partial(node.call, device_queue.insert_tags, interface=interface, by_device=True)
-                stack.callback(undo)
+            before = node.call(device_queue.insert_tags, interface=interface, by_device=False)
+            stack.callback(node.call, device_queue.insert_tags, interface=interface, by_device=before)
         yield
 
 

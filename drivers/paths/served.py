@@ -7,7 +7,7 @@ or in a guest and as a unikernel by ports of the host that QEMU redirects.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.machines import Redirected
@@ -237,13 +237,11 @@ def _started(pod: Pod) -> Evidence:
 @contextmanager
 def addressed(node: HostNode, interface: str, number: int) -> Iterator[None]:
     """Give an interface of a node the addresses of an end of the path; take them off on leaving."""
-    for address in ENDPOINTS[number]:
-        node.call(interfaces.add_address, interface=interface, address=address)
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for address in ENDPOINTS[number]:
-            node.call(interfaces.remove_address, interface=interface, address=address)
+            stack.callback(node.call, interfaces.remove_address, interface=interface, address=address)
+            node.call(interfaces.add_address, interface=interface, address=address)
+        yield
 
 
 _FORMS: dict[str, Callable[[Host], AbstractContextManager[Server]]] = {

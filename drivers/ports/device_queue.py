@@ -40,6 +40,7 @@ _TSO = (
     "tx-tcp-mangleid-segmentation",
     "tx-tcp6-segmentation",
 )
+CHANGED = (_GRO, _TAG_OFFLOAD, _GSO, _CHECKSUMS, *_TSO)  # offloads that a run may change
 
 
 def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
@@ -117,13 +118,15 @@ def release(*, interface: str, threaded: str, gro: bool) -> bool:
     return True
 
 
-def insert_tags(*, interface: str, by_device: bool) -> dict[str, JsonValue]:
+def insert_tags(*, interface: str, by_device: bool) -> bool:
     """Node function: whether the device inserts 802.1Q tags, or the kernel before it hands the frame over.
+
+    Returns whether the device did before.
 
     A veth pair passes what its device is to insert on beside the frame, where AF_XDP at the far end does not
     see it: the frame arrives without its tag.
     """
-    return {"interface": interface, "offload_changed": _set_features(interface, (_TAG_OFFLOAD,), by_device)}
+    return _set_features(interface, (_TAG_OFFLOAD,), by_device)[_TAG_OFFLOAD]["before"]
 
 
 def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:

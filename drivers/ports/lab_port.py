@@ -4,8 +4,8 @@ Only an interface that nothing else uses is borrowed: one with an address, a rou
 belongs to the host's own network (RFC 6815). The kernel itself gives a device back when the namespaces end;
 an interface that a program made (a veth end, a macvlan) ends with them, and is not waited for long.
 
-Ids: PORT-01 the interface is in use, PORT-02 no link on it, PORT-03 it did not come back, PORT-04 the far end
-of a cable does not answer.
+Ids: PORT-01 the interface is in use, PORT-02 no link on it, PORT-03 it did not come back as it was, PORT-04
+the far end of a cable does not answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.ports import device_queue, interfaces, port_uses
+from bmwg.drivers.ports import interfaces, port_settings, port_uses
+from bmwg.drivers.ports.device_queue import VETH
 from bmwg.methodology.errors import TestbedError
 
 _SYS_NET = Path("/sys/class/net")
@@ -61,15 +62,17 @@ def undo_of(found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def require_returned(
-    *, interface: str, up: bool, within_s: float = 10.0, queue: dict[str, JsonValue] | None = None
+    *, interface: str, up: bool, within_s: float = 10.0, was: Mapping[str, JsonValue] | None = None
 ) -> None:
     """Node function, on the host: wait until the interface is back and set it as it was. Idempotent.
 
-    A namespace that has lost its last process gives devices back a little later, with what a killed run has
-    changed of them: `queue` is what `device_queue.standing` told. TestbedError PORT-03.
+    A namespace that has lost its last process gives devices back a little later. `was` is what
+    `port_settings.read` told before. TestbedError PORT-03.
     """
     end_s = time.monotonic() + within_s
     while not (_SYS_NET / interface).exists():
+        if was:
+            port_settings.named(interface=interface, was=was)
         if time.monotonic() > end_s:
             raise TestbedError(
                 "PORT-03",
@@ -79,12 +82,12 @@ def require_returned(
                 hint="a virtual interface ends with the namespaces it was in: make it again",
             )
         time.sleep(_LOOK_S)
-    if queue is not None:
-        device_queue.release(interface=interface, **queue)
     if up:
         interfaces.up(interface=interface)
     else:
         interfaces.down(interface=interface)
+    if was:
+        port_settings.put_back(interface=interface, was=was)
 
 
 def wait_for_link(*, interface: str, within_s: float) -> None:
@@ -102,11 +105,18 @@ def wait_for_link(*, interface: str, within_s: float) -> None:
         time.sleep(_LOOK_S)
 
 
+def is_pair(*, interface: str) -> bool:
+    """Node function: whether the interface is an end of a veth pair; one that is absent is none."""
+    return any(one["name"] == interface and one["kind"] == VETH for one in interfaces.listing())
+
+
 def line_rate_bps(*, interface: str) -> int | None:
     """Node function: the rate of the interface, bit/s, as its driver tells it; None where it tells none.
 
-    A driver tells none while the link is down.
+    A driver tells none while the link is down; what a veth pair tells is no rate.
     """
+    if is_pair(interface=interface):
+        return None
     try:
         mbps = int((_SYS_NET / interface / "speed").read_text())
     except (OSError, ValueError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.ports import lab_port, pci_port
-from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, NodeKind, Testbed, with_settings
+from bmwg.drivers.testbed.file import CABLE, TESTER, VETH, VHOST_USER, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 VIRTUAL = "veth"  # what it is where the file names none: virtual Ethernet, without a rate
@@ -45,16 +45,16 @@ def with_medium(testbed: Testbed) -> Testbed:
 
     Those of hosts are held against it once their link is seen (`require_rate`). What lies between two ports
     only a person knows, so a rate that the file names stays; above that of a port it is refused, and where
-    both ports are sockets any. Call it before the ports are borrowed. Raises ConfigError PORT-05.
+    both ports are sockets, or one is an end of a veth pair, any. Call it before the ports are borrowed.
+    Raises ConfigError PORT-05.
     """
     stated = medium_of(testbed).line_rate_bps
     if stated is not None and len(testbed.socket_ports) == _BOTH:
-        raise ConfigError(
-            "PORT-05",
-            f"testbed file {testbed.file}: medium.line_rate_bps; nothing was started",
-            expected=f"no rate: both ports of the tester are {VHOST_USER} sockets, which have none",
-            found=str(stated),
-        )
+        raise _without_rate(testbed, f"both ports of the tester are {VHOST_USER} sockets, which have none")
+    if pairs := _made_pairs(testbed):
+        if stated is None:
+            return testbed
+        raise _without_rate(testbed, f"{', '.join(pairs)} of the tester: an end of a veth pair has none")
     hosts = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
     if testbed.tester.host is not None:
         hosts.add(TESTER)
@@ -67,6 +67,10 @@ def with_medium(testbed: Testbed) -> Testbed:
     ]
     if not ends or (_KEY in testbed.data and stated is None):
         return testbed
+    if all(lab_port.is_pair(interface=_interface(end)) for end in ends):
+        if stated is None:
+            return testbed
+        raise _without_rate(testbed, f"{', '.join(ends)}: an end of a veth pair has none")
     rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
     told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())
     least = min((rate for rate in rates.values() if rate is not None), default=None)
@@ -90,6 +94,21 @@ def with_medium(testbed: Testbed) -> Testbed:
     return with_settings(testbed, {(_KEY,): {"kind": ETHERNET, "line_rate_bps": least}}, "its ports' rate")
 
 
+def _made_pairs(testbed: Testbed) -> list[str]:
+    """Return the tester's ports that are ends of pairs which the run makes."""
+    ends = {str(end) for link in testbed.links if link.kind == VETH for end in (link.a, link.b)}
+    return [port for port in testbed.tester.ports if port in ends]
+
+
+def _without_rate(testbed: Testbed, why: str, done: str = "nothing was started") -> ConfigError:
+    return ConfigError(
+        "PORT-05",
+        f"testbed file {testbed.file}: medium.line_rate_bps; {done}",
+        expected=f"no rate: {why}",
+        found=str(medium_of(testbed).line_rate_bps),
+    )
+
+
 def require_rate(testbed: Testbed, link: Mapping[str, JsonValue]) -> None:
     """Hold a cable of the tester against the medium; ConfigError PORT-05 where an end tells a lower rate."""
     stated = medium_of(testbed).line_rate_bps
@@ -97,6 +116,9 @@ def require_rate(testbed: Testbed, link: Mapping[str, JsonValue]) -> None:
     if stated is None or TESTER not in {end["node"] for end in ends}:
         return
     for end in ends:
+        if end.get("kind") == VETH and f"{end['node']}/{end['interface']}" in testbed.tester.ports:
+            why = f"{end['interface']} of the tester is an end of a veth pair"
+            raise _without_rate(testbed, why, done="no traffic was sent")
         rate = end.get("line_rate_bps")
         if rate is not None and int(rate) < stated:
             port = end.get("interface", end.get("port"))

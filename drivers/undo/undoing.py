@@ -21,6 +21,8 @@ from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.undo.ledger_format import Entry
 from bmwg.methodology.errors import DriverError, ToolkitError
 
+UNDO_S = 120.0  # choice: twice the longest wait inside an undo; a node whose call is late is given up
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
@@ -94,11 +96,11 @@ class Undoing:
             return
         node = self._open_node(str(place["name"]))
         if node is not None:
-            node.call_named(kind.function, entry.arguments)
+            node.call_named(kind.function, entry.arguments, deadline_s=UNDO_S)
         elif place["kind"] == "ssh":
-            self._host({"host": place}).call_named(kind.function, entry.arguments)
+            self._host({"host": place}).call_named(kind.function, entry.arguments, deadline_s=UNDO_S)
         elif not kind.in_node:
-            self._beside(place).call_named(kind.function, entry.arguments)
+            self._beside(place).call_named(kind.function, entry.arguments, deadline_s=UNDO_S)
         elif self._holds(place):
             raise DriverError(
                 "LEDGER-03",
@@ -109,8 +111,7 @@ class Undoing:
 
     def _open_node(self, name: str) -> Node | None:
         node = self._nodes.get(name)
-        broken = isinstance(node, AgentNode) and node.broken
-        return None if broken else node
+        return None if _broken(node) else node
 
     def _holds(self, place: Mapping[str, JsonValue]) -> bool:
         """Whether the process that holds a node's namespaces is there still."""
@@ -127,6 +128,8 @@ class Undoing:
         key = f"ssh {host['destination']}"
         if key in self._lost:
             raise self._lost[key]
+        if _broken(self._opened.get(key)):  # an undo before this one had no end there
+            del self._opened[key]
         if key not in self._opened:
             try:
                 self._opened[key] = self._stack.enter_context(SshNode.from_place(host))
@@ -144,6 +147,10 @@ class Undoing:
         return self._entered(f"namespace {host.name}", lambda: HostNamespaceNode("cleanup", host))
 
     def _entered(self, key: str, make: Callable[[], AbstractContextManager[Node]]) -> Node:
-        if key not in self._opened:
+        if key not in self._opened or _broken(self._opened[key]):
             self._opened[key] = self._stack.enter_context(make())
         return self._opened[key]
+
+
+def _broken(node: Node | None) -> bool:
+    return isinstance(node, AgentNode) and node.broken is not None

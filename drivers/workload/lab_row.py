@@ -16,7 +16,7 @@ from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.cables import LINK_DEADLINE_S
 from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
 from bmwg.drivers.nodes.ssh import SshNode
-from bmwg.drivers.ports import interfaces, lab_port
+from bmwg.drivers.ports import interfaces, lab_port, port_settings
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
@@ -64,7 +64,8 @@ def open_lab_row(
         for host_spec in row:
             host = hosts[host_spec.name]
             for fact in facts[host_spec.name]:
-                kept = ledger.before("lab_port", host.place, **lab_port.undo_of(fact))
+                was = host.call(port_settings.read, interface=str(fact["interface"]))
+                kept = ledger.before("lab_port", host.place, **lab_port.undo_of(fact), was=was)
                 stack.callback(ledger.undo, kept, by_name)
             label = (
                 f"{owner}-{host_spec.name}"  # each end is ended for itself, also where two share a machine

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network.ovs_tools import CALL_DEADLINE_S
 from bmwg.drivers.paths.addresses import OUTER, endpoint, host
 from bmwg.drivers.paths.sides import every_side
 from bmwg.drivers.workload import daemons, filters, flow_table, match_flows
@@ -201,8 +202,8 @@ def _routes(place: Place) -> Iterator[Active]:
 def _first_frames(place: Place, flows: int) -> Iterator[Active]:
     with _flows(place, None, flows) as active:
         yield Active(
-            counts=lambda: place.node.call(flow_table.upcalls),
-            prepare=lambda: place.node.call(flow_table.purge),
+            counts=lambda: place.node.call_within(CALL_DEADLINE_S, flow_table.upcalls),
+            prepare=lambda: place.node.call_within(CALL_DEADLINE_S, flow_table.purge),
             evidence=active.evidence,
         )
 
@@ -220,13 +221,15 @@ def _matching(place: Place, one: MatchAction) -> Iterator[Active]:
         }
         for sender, receiver in (sides, sides[::-1])
     ]
-    (bridge,) = place.node.call(ovs_switch.configure, words=["list-br"]).split()
+    (bridge,) = place.node.call_within(CALL_DEADLINE_S, ovs_switch.configure, words=["list-br"]).split()
     words = {"bridge": bridge, "match": one.match, "actions": one.actions}
     try:
-        flows = place.node.call(match_flows.install, ways=ways, **words)
-        yield Active(counts=lambda: place.node.call(match_flows.counts, bridge=bridge), evidence=flows)
+        yield Active(
+            evidence=place.node.call_within(CALL_DEADLINE_S, match_flows.install, ways=ways, **words),
+            counts=lambda: place.node.call_within(CALL_DEADLINE_S, match_flows.counts, bridge=bridge),
+        )
     finally:
-        place.node.call(match_flows.remove, bridge=bridge)
+        place.node.call_within(CALL_DEADLINE_S, match_flows.remove, bridge=bridge)
 
 
 @contextmanager
@@ -235,7 +238,7 @@ def _flows(
 ) -> Iterator[Active]:
     folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
     started = place.node.call_within(
-        60.0,
+        CALL_DEADLINE_S,
         flow_table.start,
         folder=folder,
         entries=coupling.entries if coupling else 0,
@@ -252,7 +255,8 @@ def _flows(
 
     def flows() -> dict[str, int]:
         read("flow_changes")  # the program goes on
-        return {"matched_flows": place.node.call(flow_table.standing, matched=True)["flows"]}
+        told = place.node.call_within(CALL_DEADLINE_S, flow_table.standing, matched=True)
+        return {"matched_flows": told["flows"]}
 
     try:
         if coupling or timeout_s:

@@ -23,7 +23,7 @@ from bmwg.drivers.paths.cables import misled
 from bmwg.drivers.ports import cabling, interfaces, lab_port, pci_port
 from bmwg.drivers.testbed.file import CABLE, Endpoint, LinkSpec, NodeKind, Testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of
-from bmwg.drivers.testbed.medium import with_medium
+from bmwg.drivers.testbed.medium import medium_of, with_medium
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.undo.locks import port_claims, reserve_claims
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -191,8 +191,8 @@ def up(machine: Machine, ports: Sequence[str]) -> Iterator[list[str]]:
 
 def _rate(testbed: Testbed) -> Checked:
     try:
-        medium = with_medium(testbed).data["medium"]
+        medium = medium_of(with_medium(testbed))
     except ToolkitError as error:
         return _refused("medium", error)
-    rate = medium.get("line_rate_bps")
-    return Checked(about="medium", told=f"{rate} bit/s" if rate else f"{medium['kind']}, without a rate")
+    rate = medium.line_rate_bps
+    return Checked(about="medium", told=f"{rate} bit/s" if rate else f"{medium.kind}, without a rate")

@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import signal
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes.agent import AgentNode, resolve
 from bmwg.drivers.undo import ledger as ledger_module
+from bmwg.drivers.undo import undoing
 from bmwg.drivers.undo.ledger import Ledger, cleanup, cleanup_all
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug
 
@@ -246,3 +249,46 @@ def test_an_agent_that_does_not_end_is_told_and_the_rest_is_undone(
     (failure,) = ledger.undo_all()
     assert "LEDGER-03" in failure
     assert not (run_dir / "made").exists()
+
+
+def test_no_undo_waits_longer_by_itself_than_it_is_waited_for() -> None:
+    """A node of Kubernetes may take a minute to go; at half of it the clean-up's own node was given up."""
+    waits = {
+        kind.function: parameter.default
+        for kind in undoing.KINDS.values()
+        if (parameter := inspect.signature(resolve(kind.function)).parameters.get("within_s"))
+    }
+    assert waits["bmwg.drivers.kubernetes.node:remove"] == 60.0
+    assert 2 * max(waits.values()) <= undoing.UNDO_S
+
+
+def test_an_undo_without_an_end_costs_no_other_one_its_node(
+    run_dir: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is tolerant would be taken for undone with the node of the clean-up that it was to use."""
+    asked: list[str] = []
+
+    class Beside(AgentNode):
+        def __init__(self, name: str) -> None:
+            super().__init__(name, {})
+
+        def __enter__(self) -> "Beside":
+            return self
+
+        def __exit__(self, *exc: object) -> None:
+            pass
+
+        def call_named(self, function: str, arguments: object, *, deadline_s: float | None = None) -> None:
+            if self.broken:
+                raise DriverError("NODE-03", "cleanup is broken")
+            asked.append(f"{arguments['network']} within {deadline_s:g} s")  # type: ignore[index]
+            if len(asked) == 1:
+                raise self._lost("no end")
+
+    monkeypatch.setattr(undoing, "NamespaceNode", Beside)
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    gone = {"kind": "namespace", "name": "dut1", "pid": 1, "start_ticks": 1}
+    for network in ("a", "b"):
+        ledger.before("cni", gone, network=network)
+    ledger.undo_all()
+    assert asked == [f"{network} within {undoing.UNDO_S:g} s" for network in ("b", "a")]

@@ -3,9 +3,9 @@
 import pytest
 from tests.unit.testbed_files import changed, refusal
 
-from bmwg.drivers.ports import lab_port
+from bmwg.drivers.ports import interfaces, lab_port
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.testbed.medium import medium_of, with_medium
+from bmwg.drivers.testbed.medium import Medium, medium_of, require_rate, with_medium
 from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.methodology.errors import ConfigError
@@ -100,6 +100,19 @@ def test_a_cable_on_this_machine_is_of_lab_ports(tmp_path):
     assert load_testbed(changed(tmp_path, named)).links[0].kind == "cable"
 
 
+def cabled(data, rate_bps=None):
+    """Have both ports of the tester at cables, and the file name a rate."""
+    for link in data["links"][:2]:
+        link["kind"] = "cable"
+    data["lab_ports"] = ["p0", "nic0", "p1", "nic1"]
+    with_rate(data, rate_bps)
+
+
+def with_rate(data, rate_bps):
+    if rate_bps is not None:
+        data["medium"] = {"kind": "ethernet", "line_rate_bps": rate_bps}
+
+
 @pytest.mark.parametrize(
     ("rates", "stated", "expected"),
     [
@@ -111,14 +124,9 @@ def test_a_cable_on_this_machine_is_of_lab_ports(tmp_path):
     ],
 )
 def test_the_mediums_rate_is_that_of_the_cabled_ports(tmp_path, monkeypatch, rates, stated, expected):
-    def act(data):
-        data["links"][0]["kind"] = "cable"
-        data["lab_ports"] = ["p0", "nic0"]
-        if stated is not None:
-            data["medium"] = {"kind": "ethernet", "line_rate_bps": stated}
-
-    monkeypatch.setattr(lab_port, "line_rate_bps", lambda *, interface: rates.get(interface))
-    testbed = load_testbed(changed(tmp_path, act))
+    both = {**rates, **{name.replace("0", "1"): rate for name, rate in rates.items()}}
+    monkeypatch.setattr(lab_port, "line_rate_bps", lambda *, interface: both.get(interface))
+    testbed = load_testbed(changed(tmp_path, lambda data: cabled(data, stated)))
     if expected is None:
         with pytest.raises(ConfigError, match="PORT-05"):
             with_medium(testbed)
@@ -129,6 +137,34 @@ def test_the_mediums_rate_is_that_of_the_cabled_ports(tmp_path, monkeypatch, rat
 def test_a_testbed_without_cables_keeps_its_medium():
     testbed = load_testbed()
     assert with_medium(testbed) is testbed
+
+
+@pytest.mark.parametrize("links", [with_rate, cabled], ids=["pairs of the run's", "pairs at cables"])
+def test_ends_of_veth_pairs_have_no_rate_whatever_the_file_or_the_kernel_says(tmp_path, monkeypatch, links):
+    """The kernel calls each 10 Gbit/s. `bmwg verify` refuses such a run (VER-33), so none is begun."""
+    monkeypatch.setattr(lab_port, "is_pair", lambda *, interface: True)
+    testbed = load_testbed(changed(tmp_path, lambda data: links(data, None)))
+    assert medium_of(with_medium(testbed)) == Medium(kind="veth")
+    with pytest.raises(ConfigError, match=r"PORT-05(?s:.*)veth pair"):
+        with_medium(load_testbed(changed(tmp_path, lambda data: links(data, 10**10))))
+
+
+def test_a_port_that_is_the_end_of_a_pair_on_its_host_has_no_rate_either(tmp_path):
+    testbed = load_testbed(changed(tmp_path, lambda data: cabled(data, 10**10)))
+    nic, pair = ({"node": "dut1", "interface": "nic0", "kind": kind} for kind in ("device", "veth"))
+    for end in (nic, pair):  # verify looks at the tester's ports alone
+        require_rate(testbed, {"a": {"node": "tester", "interface": "p0", "kind": "device"}, "b": end})
+    with pytest.raises(ConfigError, match=r"PORT-05(?s:.*)veth pair"):
+        require_rate(testbed, {"a": {"node": "tester", "interface": "p0", "kind": "veth"}, "b": nic})
+
+
+def test_a_veth_tells_a_speed_that_is_no_rate(tmp_path, monkeypatch):
+    (tmp_path / "eth1").mkdir()
+    (tmp_path / "eth1" / "speed").write_text("10000\n")
+    monkeypatch.setattr(lab_port, "_SYS_NET", tmp_path)
+    for kind, rate_bps in (("", 10**10), ("veth", None)):
+        monkeypatch.setattr(interfaces, "listing", lambda kind=kind: [{"name": "eth1", "kind": kind}])
+        assert lab_port.line_rate_bps(interface="eth1") == rate_bps
 
 
 def with_ports(count):

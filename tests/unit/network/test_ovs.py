@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bmwg.drivers.actuators import acting, resets
 from bmwg.drivers.network import ovs, ovs_dpdk, ovs_switch, ovs_system, ovs_tools
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
@@ -19,6 +20,7 @@ from bmwg.drivers.paths import addresses, endpoints
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.switch import ovs_netdev
 from bmwg.drivers.testbed.file import network_spec
+from bmwg.drivers.workload import modifiers
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import NOTHING, POD, Cell
 
@@ -147,10 +149,26 @@ def test_whoever_waits_for_a_switch_waits_longer_than_its_start_does():
     assert started < ovs_tools.CALL_DEADLINE_S
 
 
+def test_an_act_is_waited_for_longer_than_any_call_of_a_switch():
+    assert acting.ACT_DEADLINE_S > ovs_tools.CALL_DEADLINE_S
+
+
+def test_a_restart_amid_traffic_may_take_as_long_as_a_switch_may():
+    """It asks the switch a dozen times, and waits for its end and its start; 55 s were not one start."""
+    allowed = []
+    node = SimpleNamespace(call_within=lambda within_s, *_, **__: allowed.append(within_s) or {})
+    cell = Cell(path="switch", hosting="baremetal", function="ovs-netdev", network="none", frame_octets=64)
+    for act in (resets.vswitch_graceful, resets.vswitch_kill):
+        act(SimpleNamespace(cell=cell, node=node))()
+    assert allowed == [ovs_tools.CALL_DEADLINE_S] * 2
+
+
 @pytest.mark.parametrize(
-    "module", [ovs_dpdk, ovs, ovs_netdev], ids=["network ovs-dpdk", "network ovs", "switch ovs-netdev"]
+    "module",
+    [ovs_dpdk, ovs, ovs_netdev, modifiers],
+    ids=["network ovs-dpdk", "network ovs", "switch ovs-netdev", "modifiers of a table"],
 )
 def test_no_call_that_asks_the_switch_is_one_that_says_nothing_of_its_deadline(module):
     """Such a call has 30 s, as long as one question to the switch: the node would be given up with it."""
-    asks = r"\bcall\(\s*(?:ovs_switch|ovs_system|ovs_flows|ovs_calls)\."
+    asks = r"\bcall\(\s*(?:ovs_switch|ovs_system|ovs_flows|ovs_calls|match_flows|flow_table\.(?!read))\b"
     assert re.findall(asks, Path(module.__file__).read_text()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.paths import queues
-from bmwg.drivers.ports import device_queue, lab_port
+from bmwg.drivers.ports import device_queue
 from bmwg.drivers.traffic.trex import server
 from bmwg.methodology.errors import TestbedError
 
@@ -78,20 +77,6 @@ def test_a_borrowed_nic_has_its_gro_and_its_threads_as_before(plugged, on, threa
         file.write_text("1")
         nic.features["rx-gro"].enable = True
     assert (nic.on(), file.read_text().strip()) == (on, threaded)
-
-
-def test_a_nic_of_a_killed_run_comes_back_as_it_was(plugged, monkeypatch, tmp_path):
-    """Nobody left the deployment: the clean-up knows what the NIC was from the ledger."""
-    nic = Nic()
-    file = plugged(nic)
-    before = device_queue.standing(interface="nic0")
-    file.write_text("1")
-    nic.features["rx-gro"].enable = True
-    (tmp_path / "nic0").touch()
-    monkeypatch.setattr(lab_port, "_SYS_NET", tmp_path)
-    monkeypatch.setattr(lab_port.interfaces, "down", lambda **_: None)
-    lab_port.require_returned(interface="nic0", up=False, queue=json.loads(json.dumps(before)))
-    assert (nic.on(), file.read_text().strip()) == ([], "0")
 
 
 def test_an_interface_that_went_is_let_be(plugged):

@@ -136,7 +136,7 @@ class Host:
         self.called.append(function.__name__)
         return self.alive
 
-    def call_named(self, function: str, _: Any) -> None:
+    def call_named(self, function: str, _: Any, *, deadline_s: float) -> None:
         self.called.append(function.rpartition(":")[2])
 
 
