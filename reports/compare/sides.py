@@ -27,25 +27,31 @@ class Side:
 def read_side(name: str, place: str) -> Side:
     """Read a side: a run's folder, a folder of run folders, or several of either joined by commas.
 
-    Raises ConfigError CMP-02 when there is no run, or one twice; and as `read_run` does.
+    Raises ConfigError CMP-02 when one of these holds no run, or one stands twice; and as `read_run` does.
     """
     folders: list[Path] = []
     for part in place.split(","):
         path = Path(part)
-        if (path / RUN_FILE).is_file():
-            folders.append(path)
-        elif path.is_dir():
-            folders += sorted(entry for entry in path.iterdir() if (entry / RUN_FILE).is_file())
-    if not folders or len(folders) > MAX_RUNS:
-        raise ConfigError(
-            "CMP-02",
-            f"side {name}: {place}",
-            expected=f"a run folder, a folder of 1..{MAX_RUNS} run folders, or several joined by commas",
-            found=f"{len(folders)} runs",
-        )
+        found = [path] if (path / RUN_FILE).is_file() else []
+        if not found and path.is_dir():
+            found = sorted(entry for entry in path.iterdir() if (entry / RUN_FILE).is_file())
+        if not found:  # a slip in one of several would leave its runs out of the comparison
+            raise _refused(name, part, "none" if path.exists() else "nothing of that name")
+        folders += found
+    if len(folders) > MAX_RUNS:
+        raise _refused(name, place, f"{len(folders)} runs")
     runs = sorted(map(read_run, folders), key=lambda run: (run.started_at, run.run_id))
     check_once(runs)
     return Side(name=name, runs=tuple(runs))
+
+
+def _refused(name: str, place: str, found: str) -> ConfigError:
+    return ConfigError(
+        "CMP-02",
+        f"side {name}: {place}",
+        expected=f"a run's folder or id, a folder of 1..{MAX_RUNS} run folders, or several joined by commas",
+        found=found,
+    )
 
 
 def check_once(runs: list[Run]) -> None:

@@ -96,6 +96,9 @@ def text_of(document: Mapping[str, Any]) -> str:
 
 def read_fleet(path: Path) -> Fleet:
     """Read a plan. Raises ConfigError FLEET-01 for one that was changed, STORE-02, STORE-03, STORE-04."""
+    if not path.is_file():
+        expected = "the file that `bmwg fleet plan --output` wrote"
+        raise ConfigError("STORE-02", f"{path}: cannot be read", expected=expected, found="no file")
     data = strict_json(read_bytes(path), str(path), MAX_OCTETS)
     check_version(data, KIND, str(path))
     check_document(data, KIND, str(path))

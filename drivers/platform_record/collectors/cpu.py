@@ -299,7 +299,10 @@ def numa(group: Group) -> None:
         caches = _caches(group)
         last = max(cache["level"] for cache in caches)
         return {
-            "last_level_cache": next(cache["shared_by"] for cache in caches if cache["level"] == last),
+            "last_level_cache": sorted(  # which may be of several sizes
+                {cpus for cache in caches if cache["level"] == last for cpus in cache["shared_by"]},
+                key=lambda text: number_list(text)[0],
+            ),
             "core": _topology(group)["thread_siblings"],
             "memory": [node["cpus"] for node in nodes().values()],
         }

@@ -171,10 +171,17 @@ def isolation(group: Group) -> None:
     group.take("irqbalance", "file", "/proc/*/comm", balancer)
 
     def level() -> str:
-        named = [name for name in ("isolcpus", "nohz_full", "rcu_nocbs") if parameter(name) != "none"]
+        # a kernel may be built without what a parameter asks of it, and says so by the CPUs that it shows
+        shown = {"isolcpus": f"{base}/isolated", "nohz_full": f"{base}/nohz_full", "rcu_nocbs": ""}
+        named = [
+            name
+            for name, file in shown.items()
+            if parameter(name) != "none"
+            and (not file or re.search(r"\d", text_or_none(group.source, file) or ""))
+        ]
         return " + ".join(named) if named else "none: every CPU takes the kernel's general work"
 
-    group.take("level", "computed", "isolcpus, nohz_full, rcu_nocbs", level)
+    group.take("level", "computed", "isolcpus, nohz_full, rcu_nocbs, and what the kernel shows", level)
 
 
 def cgroup_version(group: Group) -> str:

@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.archive import SUFFIX
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
 from bmwg.reports.bundle.signing import load_private, make_key
+from bmwg.reports.store.read import RUN_FILE
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.run.provenance import toolkit_state
 
@@ -47,6 +48,13 @@ def handle(chosen: argparse.Namespace) -> int:
         return 0
     if chosen.run is None:
         raise ConfigError("BND-01", "bundle", expected="the folder of a run", found="none")
+    if not (chosen.run / RUN_FILE).is_file():
+        raise ConfigError(
+            "BND-01",
+            f"{chosen.run}: no run; no bundle was written",
+            expected="a run's folder or id",
+            found="another folder" if chosen.run.is_dir() else "nothing of that name",
+        )
     octets, submission = read_submission(chosen.submission) if chosen.submission else (None, None)
     verified = verify_folder(chosen.run)
     bundle = make_bundle(

@@ -24,6 +24,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.compare.options import by_option
 from bmwg.reports.compare.rows import wanting
 from bmwg.reports.compare.sides import read_side
+from bmwg.reports.store.read import RUN_FILE
 
 _MOST = 100  # choice: a slip of the finger is no series of years
 _REFUSED = ConfigError.exit_code
@@ -61,7 +62,8 @@ def series(chosen: argparse.Namespace) -> int:
             worst = max(worst, exits.INTERRUPTED if status in _SIGNALLED else abs(status))
             if status == _REFUSED:
                 return status
-            made[side].append(run_id)
+            if (_results(chosen) / run_id / RUN_FILE).is_file():  # one that never began is no run of a side
+                made[side].append(run_id)
             if status in _SIGNALLED:
                 print(f"interrupted: {whole - count} of {whole} runs not reached")
                 return exits.INTERRUPTED
@@ -147,8 +149,7 @@ def _options(chosen: argparse.Namespace) -> list[str]:
 
 def _wanting(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
     """Say what these runs lack to be compared; empty where it is nothing."""
-    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
-    places = [",".join(str(results / run_id) for run_id in ids) for ids in made]
+    places = [",".join(str(_results(chosen) / run_id) for run_id in ids) for ids in made]
     try:
         sides = [read_side(name, place) for name, place in zip(ascii_uppercase, places, strict=False)]
         return wanting(sides if len(sides) > 1 else by_option(sides, _options(chosen)))
@@ -156,7 +157,13 @@ def _wanting(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
         return error.what
 
 
+def _results(chosen: argparse.Namespace) -> Path:
+    return chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
+
+
 def _next(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
+    if not all(made):
+        return "nothing to be compared: no run began" + (" of one of the sides" if any(made) else "")
     where = "sudo " if "SUDO_UID" in os.environ else ""  # what root ran, only root reads
     where += f"BMWG_RESULTS={chosen.results} " if chosen.results else ""
     sides = [",".join(one) for one in made]

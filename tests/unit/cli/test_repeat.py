@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.cli import exits
+from bmwg.cli import exits, repeat
 from bmwg.cli.main import main
 from bmwg.cli.repeat import turns
 from bmwg.reports.compare.options import EACH
@@ -103,6 +103,22 @@ def test_a_series_of_a_command_that_is_refused_ends_at_once(tmp_path):
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 2
     assert out.count("PRF-01") == 1
+
+
+def test_a_run_that_never_began_is_no_run_of_a_side(tmp_path, monkeypatch, capsys):
+    """The comparison refuses a name that is no run."""
+
+    def first_alone(command):
+        begun = tmp_path / command[-1]
+        if not list(tmp_path.iterdir()):
+            begun.mkdir()
+            (begun / "run.json").touch()
+        return 3
+
+    monkeypatch.setattr(repeat, "_run", first_alone)
+    for expected in (r": (sudo )?(BMWG_RESULTS=\S+ )?bmwg compare [^ ,]+ OTHERS", "no run began"):
+        assert main(["run", *ONE, "--repeat", "3", "--results", str(tmp_path)]) == 3
+        assert re.search(expected, capsys.readouterr().out.splitlines()[-1])
 
 
 def test_what_ctrl_c_did_not_let_begin_was_not_reached_and_has_not_failed(tmp_path):

@@ -33,3 +33,19 @@ def test_an_option_that_would_not_be_read_is_refused(
     monkeypatch.chdir(tmp_path)
     assert main(words.split()) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bundle nowhere", "BND-01  nowhere: no run"),
+        ("fleet status nowhere .", "bmwg fleet plan --output"),
+        ("compare nowhere elsewhere", "nothing of that name"),
+    ],
+)
+def test_what_is_not_there_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words.split()) == 2
+    assert said in capsys.readouterr().err

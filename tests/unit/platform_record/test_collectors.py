@@ -35,6 +35,33 @@ def test_share_of_rows_that_a_sample_answers(sample_source, name, least):
     assert least <= score.ratio < 1, missing
 
 
+@pytest.mark.parametrize(
+    ("shown", "level"),
+    [
+        ({"isolated": "\n", "nohz_full": "(null)\n"}, "rcu_nocbs"),
+        ({"nohz_full": None}, "isolcpus + rcu_nocbs"),
+    ],
+)
+def test_a_parameter_that_the_kernel_does_not_follow_isolates_no_cpu(sample_source, shown, level):
+    source = sample_source("bare-metal-two-sockets")
+    for name, text in shown.items():
+        if text is None:
+            del source.data["files"][f"/sys/devices/system/cpu/{name}"]
+        else:
+            source.data["files"][f"/sys/devices/system/cpu/{name}"] = text
+    record = assemble(source, "machine")
+    assert value_of(record, "isolation/level") == level
+    assert value_of(record, "isolation/nohz_full") == "2-3,6-7"
+
+
+def test_last_level_caches_of_several_sizes_are_all_told(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    for cpu in (1, 3, 5, 7):
+        source.data["files"][f"/sys/devices/system/cpu/cpu{cpu}/cache/index3/size"] = "98304K\n"
+    shared = value_of(assemble(source, "machine"), "numa/shared_resources")
+    assert shared["last_level_cache"] == ["0,2,4,6", "1,3,5,7"]
+
+
 def test_bare_metal(sample_source):
     record = record_of(sample_source, "bare-metal-two-sockets")
     expected = {

@@ -292,7 +292,12 @@ def test_sides_are_folders_of_runs_or_lists(tmp_path: Path) -> None:
     assert [run.run_id for run in read_side("A", str(tmp_path / "x")).runs] == ["r1", "r2"]
     both = f"{tmp_path / 'x' / 'r1'},{tmp_path / 'y'}"
     assert len(read_side("A", both).runs) == 3
-    for wrong in (str(tmp_path / "none"), f"{tmp_path / 'x'},{tmp_path / 'x' / 'r1'}"):
+    for wrong in (
+        str(tmp_path / "none"),
+        f"{tmp_path / 'x'},{tmp_path / 'x' / 'r1'}",
+        f"{both},{tmp_path / 'nowhere'}",
+        f"{both},{tmp_path / 'x' / 'robot'}",
+    ):
         with pytest.raises(ConfigError, match="CMP-02"):
             read_side("A", wrong)
 
