@@ -69,7 +69,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
             kind.retried(execution) for execution in recorded if execution.phase == MEASURED
         ]
         self._number = len(recorded)
-        self._began_s = time.monotonic()
+        self._began_s = self._last_s = time.monotonic()
 
     @property
     def ended(self) -> bool:
@@ -82,13 +82,14 @@ class CellExecutions(Generic[SpecT, ResultT]):
 
     def run(self, stand: Stand[SpecT, ResultT], warm_up: SpecT | None = None) -> None:
         """Run what is left, after a warm-up. Raises DeploymentBrokenError, and what ends the run."""
-        self._began_s = time.monotonic()
+        self._began_s = self._last_s = time.monotonic()
         if warm_up is not None:
             self.once(stand, warm_up, WARM_UP)
         repeated(lambda: self.once(stand), self.planned.asked, self._took_s, self.done)
 
     def _took_s(self) -> float:
-        return time.monotonic() - self._began_s
+        """Until the last execution was recorded, as a reader sees it: a deployment takes time to remove."""
+        return self._last_s - self._began_s
 
     def once(
         self, stand: Stand[SpecT, ResultT], asked: SpecT | None = None, phase: str = MEASURED
@@ -129,6 +130,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
             validity=found.validity,
             reason=found.reason,
         )
+        self._last_s = time.monotonic()
         tried = kind.tried(seq, spec, result, stand.deployment_id)
         if phase == MEASURED:
             self.done.append(tried)

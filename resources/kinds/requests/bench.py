@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -31,8 +32,9 @@ from bmwg.methodology.kinds.requests.profile import (
 )
 from bmwg.methodology.kinds.requests.records import SQUID, RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import read_run
+from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 from bmwg.resources.kinds.requests.crossed import crossed
@@ -118,17 +120,24 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             for executions in left:
                 self._measure_start(executions)
             return
-        broken = 0
+        breaks = Counter[str]()  # of each cell: it is the first one left whose deployment breaks
         while left:
             try:
                 self._measure_on_one(left)
             except DeploymentBrokenError as error:
                 self.run.display.note(f"{form}: {error}; a new deployment is made")
-                broken += 1
                 planned = left[0].planned
-                whole = planned.spec.search is None and left[0].ended  # a search begins anew
-                if whole or broken > planned.asked.max_invalid:
+                breaks[planned.key] += 1
+                often = breaks[planned.key] > planned.asked.max_invalid
+                searched = (
+                    planned.spec.search is not None
+                )  # it begins anew, and a break is part of its answer
+                if often if searched else left[0].ended:
                     self.keep_judged(left.pop(0), self.guard.judged_after_break)
+                elif often:  # in warm-ups, which are no repetitions
+                    why = f"its deployment broke {breaks[planned.key]} times: {redact(str(error))}"
+                    answer = self.kind.without_execution(left.pop(0).planned, OutcomeType.INVALID, why)
+                    self.answers.keep(self.guard.judged_after_break([answer])[0])
                 self.run.attempt(self._stage.close)
 
     def _measure_on_one(self, left: list[Executions]) -> None:
