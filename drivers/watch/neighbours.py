@@ -71,6 +71,7 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         yield counts
         counts |= _ended(bed, one, begun, folder, neighbours.WORK, neighbours.WORK_NS)
+        counts[f"{neighbours.NAMED}{name}"] = len(cpus)
 
 
 @contextmanager

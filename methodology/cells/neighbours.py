@@ -23,6 +23,7 @@ PLACES = ("pods", "dut", "tester")  # whose CPUs, as the testbed file names them
 WORK, WORK_NS = "host.neighbour_operations", "host.neighbour_ns"  # beside the measurement
 BEFORE, BEFORE_NS = "host.neighbour_alone_operations", "host.neighbour_alone_ns"  # the same, alone
 COUNTS = (WORK, WORK_NS, BEFORE, BEFORE_NS)
+NAMED = "host.neighbour."  # a count whose name ends with the neighbour's: on how many CPUs it worked
 # Beside frames the program of ours works, for whose CPUs the tester's are none (docs/adr/0585): `others` are
 # those that neither tester nor DUT has, on the NUMA nodes of the DUT's.
 OTHERS = "others"

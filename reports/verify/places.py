@@ -118,8 +118,10 @@ def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
         if execution.cell_id not in cells or execution.body.faults:
             continue
         name = neighbours.of(cells[execution.cell_id])
-        told = sorted(set(neighbours.COUNTS) & set(execution.body.host))
-        wanted = [] if name == neighbours.ALONE else sorted(neighbours.COUNTS)
+        host = execution.body.host
+        told = sorted(one for one in host if one in neighbours.COUNTS or one.startswith(neighbours.NAMED))
+        named = f"{neighbours.NAMED}{name}"
+        wanted = [] if name == neighbours.ALONE else sorted((*neighbours.COUNTS, named))
         if told != wanted:
             yield (
                 f"trial {execution.seq}: neighbour {name}",

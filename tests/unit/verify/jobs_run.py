@@ -46,10 +46,12 @@ def _measured(store, experiment: str, forms) -> None:
         if form is None:
             break
         planned, number = forms[form], len(done[form]) + 1
-        beside = neighbours.of(planned.cell) != neighbours.ALONE
+        name = neighbours.of(planned.cell)
+        beside = name != neighbours.ALONE
         factor = FASTER[form] * (SLOWER if beside else 1.0)
         came = result(planned, factor * (1 + number / 100 + len(experiment) / 1e6))
-        work = dict(zip(neighbours.COUNTS, (600, 10**9, 1000, 10**9), strict=True)) if beside else {}
+        told = (*neighbours.COUNTS, f"{neighbours.NAMED}{name}")
+        work = dict(zip(told, (600, 10**9, 1000, 10**9, 2), strict=True)) if beside else {}
         asked, deployment = spec(planned, number), f"jobs-host-{form}-1"
         done[form].append(recorded(JOBS, store, planned, deployment, asked, came, work))
     for form, tried in done.items():

@@ -96,3 +96,16 @@ def test_an_execution_without_its_neighbours_work_is_found(made, tmp_path) -> No
         next(line for line in lines if "/beside-" in line.get("cell", ""))["host"] = {}
 
     assert "VER-58" in forged(run, change)
+
+
+def test_executions_that_ran_beside_another_neighbour_are_found(made, tmp_path) -> None:
+    run = Path(shutil.copytree(made, tmp_path / "j"))
+    other = {"memory-on-tester": "disk-on-tester", "disk-on-tester": "memory-on-tester"}
+
+    def exchange(lines, document) -> None:
+        for line in lines:
+            cell, _, name = line.get("cell", "").partition("/beside-")
+            if name in other:
+                line["cell"] = f"{cell}/beside-{other[name]}"
+
+    assert "VER-58" in forged(run, exchange)
