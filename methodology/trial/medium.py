@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.records import Cell
 
@@ -18,10 +20,15 @@ def ethernet_fps(bit_rate: int, frame_octets: int) -> int:
     return bit_rate // (8 * (PREAMBLE_OCTETS + frame_octets + GAP_OCTETS))
 
 
+def mixed_fps(bit_rate: int, sizes_octets: Sequence[int]) -> int:
+    """Return the whole frames/s at `bit_rate` bit/s of frames that have these sizes in turn."""
+    bits = sum(8 * (PREAMBLE_OCTETS + size + GAP_OCTETS) for size in sizes_octets)
+    return bit_rate * len(sizes_octets) // bits
+
+
 def cell_fps(line_rate_bps: int | None, cell: Cell) -> int | None:
     """Return the medium's frames/s, per port and direction, for the frames of a cell; None without a rate."""
     if line_rate_bps is None:
         return None
     sizes = imix.parse(cell.imix).sequence if cell.imix else (cell.frame_octets,)
-    bits = sum(8 * (PREAMBLE_OCTETS + size + GAP_OCTETS) for size in sizes)
-    return line_rate_bps * len(sizes) // bits
+    return mixed_fps(line_rate_bps, sizes)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import TrialResult, TrialSpec
-from bmwg.methodology.trial.medium import ethernet_fps
+from bmwg.methodology.trial.medium import mixed_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import listed, shown
 from bmwg.reports.verify import patterns
@@ -119,12 +119,12 @@ def _carried(evidence: Evidence) -> Iterator[str]:
         if not link_mbps or trial.fault:
             continue
         spec = trial.trial.result.spec
-        octets = min(spec.mix_octets or (spec.frame_octets,))
-        limit = ethernet_fps(link_mbps * 1_000_000, octets)
+        limit = mixed_fps(link_mbps * 1_000_000, spec.mix_octets or (spec.frame_octets,))
         if (offered := _offered(spec)) > limit * (1 + _RATE_RATIO) + 1:
             beyond.append(trial)
             first = first or (
-                f"{offered} frames/s of {octets} octets, on a link of {link_mbps} Mbit/s that carries {limit}"
+                f"{offered} frames/s of {spec.frame_octets} octets{' at most' if spec.mix_octets else ''},"
+                f" on a link of {link_mbps} Mbit/s that carries {limit}"
             )
     if beyond:
         yield f"link: {_listed(beyond)} offered more than the recorded link carries ({first}): which is it?"

@@ -246,13 +246,25 @@ def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, t
         required("sined")
 
 
-@pytest.mark.parametrize(("vlan_id", "above", "refused"), [(None, 0, 0), (100, 0, 0), (100, 60_000, 2)])
-def test_a_load_at_the_rate_of_the_medium_is_honest_with_a_tag_too(
-    vlan_id: int | None, above: int, refused: int
+@pytest.mark.parametrize(
+    ("mix", "vlan_id", "above", "refused"),
+    [
+        ((), None, 0, 0),
+        ((), 100, 0, 0),
+        ((), 100, 60_000, 2),
+        ((64, 1518), None, 0, 0),  # 1,541,307: frames of a mix take their own time each
+        ((64, 1518), None, 60_000, 2),
+    ],
+)
+def test_a_load_at_the_rate_of_the_medium_is_honest_with_a_tag_or_a_mix_too(
+    mix: tuple[int, ...], vlan_id: int | None, above: int, refused: int
 ) -> None:
     rate_bps = 10_000_000_000
-    load_fps = ethernet_fps(rate_bps, 64) + above  # 14,880,952 (RFC2544-B), tag and FCS within the 64 octets
-    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0, vlan_id=vlan_id)
+    # 14,880,952 of 64 octets (RFC2544-B), tag and FCS within
+    load_fps = above + (2 * rate_bps // (8 * (84 + 1538)) if mix else ethernet_fps(rate_bps, 64))
+    spec = TrialSpec(
+        frame_octets=max(mix, default=64), load_fps=load_fps, duration_s=1.0, vlan_id=vlan_id, mix_octets=mix
+    )
     stream = StreamCounts(intended_frames=load_fps, sent_frames=load_fps, received_frames=load_fps)
     result = TrialResult(spec=spec, streams=(stream,), wall_time_ns=1_000_000_000)
     evidence = SimpleNamespace(
