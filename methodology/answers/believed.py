@@ -168,7 +168,9 @@ def believed(
     if not refused:
         return _uncontradicted(outcome, trials)
     assert most_ratio is not None
-    reason = f"{share.count} of {share.tried} trials were set aside (limit {most_ratio:.0%}); {over_all}"
+    reason = (
+        f"{share.count} of {share.tried} trials were set aside (limit {100 * most_ratio:.3g}%); {over_all}"
+    )
     return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
 
 

@@ -69,7 +69,8 @@ def intervals(goal: SoakGoal) -> Procedure[Sequence[JudgedTrial | None]]:
                 too_many = StopError
         trials.append(trial)
         if sum(one is None for one in trials) > goal.max_invalid_ratio * goal.intervals:
-            raise too_many(f"more than {goal.max_invalid_ratio:.0%} of {goal.intervals} intervals not valid")
+            most = f"{100 * goal.max_invalid_ratio:.3g}%"
+            raise too_many(f"more than {most} of {goal.intervals} intervals not valid")
     return trials
 
 

@@ -266,7 +266,7 @@ def _wider(goal: ThroughputGoal, lower: int | None, upper: int | None) -> list[s
         return []
     return [
         f"the answer lies between {lower} and {upper} {goal.offer.unit}, {(upper - lower) / upper:.1%} wide:"
-        f" trials contradicted an interval of {goal.relative_width:.0%}"
+        f" trials contradicted an interval of {100 * goal.relative_width:.3g}%"
     ]
 
 

@@ -97,6 +97,11 @@ def test_nine_lossy_stalled_trials_and_a_clean_one_are_no_plain_number(profile: 
     )
 
 
+def test_a_limit_of_less_than_a_percent_is_said_as_the_profile_has_it() -> None:
+    found = believed(measured(200_000), NINE_AND_ONE, most_ratio=0.005, continued=False)
+    assert "(limit 0.5%)" in found.reason
+
+
 def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled() -> None:
     trials = [
         trial(1, 50_000, 0),

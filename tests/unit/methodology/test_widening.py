@@ -7,7 +7,7 @@ from fake_measurers import Device
 from test_bisection import a_goal, judged
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.search.bisection import legal_next
+from bmwg.methodology.search.bisection import _wider, legal_next
 from bmwg.methodology.trial.judging import TrialPolicy
 
 POLICY = TrialPolicy(max_repeats=20, set_aside_host_stalls=True)
@@ -51,6 +51,11 @@ def widths(found):
         for one, _, _ in found
         if one.type is OutcomeType.MEASURED
     ]
+
+
+def test_a_width_of_less_than_a_percent_is_said_as_it_was_asked_for():
+    (said,) = _wider(a_goal(relative_width=0.005, most_relative_width=0.2), 90_000, 100_000)
+    assert said.endswith("10.0% wide: trials contradicted an interval of 0.5%")
 
 
 def test_a_still_device_gets_the_narrow_interval_and_no_remark():
