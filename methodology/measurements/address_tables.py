@@ -72,10 +72,11 @@ class CachingCapacity(_OfTables):
 
     def _goal(self, profile: Profile, cell: Cell) -> caching_capacity.CapacityGoal:
         said = settings(profile, self.name)
+        most = int(said.get("most_addresses", MOST))
         return caching_capacity.CapacityGoal(
             cell=cell,
-            first=int(said.get("first_addresses", caching_capacity.FIRST)),
-            most=int(said.get("most_addresses", MOST)),
+            first=int(said.get("first_addresses", min(caching_capacity.FIRST, most))),
+            most=most,
             taught_fps=int(said.get("learning_fps", TAUGHT_FPS)),
             max_repeats=profile.policy.max_repeats,
         )

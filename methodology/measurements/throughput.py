@@ -25,6 +25,7 @@ from bmwg.methodology.simulated_devices.device import HardLimit
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "throughput"
+IMIX = "imix"
 # what the journal calls the trials of each search for a device's throughput
 FOUND_BY = (throughput.METRIC, tst009.METRIC, goal_outcomes.METRIC)
 _GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
@@ -44,6 +45,7 @@ class Throughput:
     """
 
     name: str = NAME
+    settings: str = ""  # whose name in a profile's `benchmarks` has its own; empty: its name
     algorithm: str | None = None
     of_rfc2544: bool = False
     needs_throughput: bool = False
@@ -59,7 +61,7 @@ class Throughput:
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell that asks for a load, at the sizes that the profile may list for this search."""
-        return patterns.has_load(cell.axes) and wanted_size(profile, self.name, cell)
+        return patterns.has_load(cell.axes) and wanted_size(profile, self.settings or self.name, cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """The metric of the search, without a goal."""
@@ -326,15 +328,15 @@ class OneBisection(OneMetric):
 
 def imix_genome(profile: Profile) -> str:
     """Return the genome of a profile as run lengths (SUP-6985-6.1)."""
-    return imix.parse(settings(profile, "imix").get("genome", _GENOME)).run_lengths
+    return imix.parse(settings(profile, IMIX).get("genome", _GENOME)).run_lengths
 
 
 MEASUREMENTS = (
     Throughput(),
-    Throughput(name="throughput_rfc2544", of_rfc2544=True),
-    Throughput(name="imix", algorithm=BISECTION, families=(throughput.METRIC,)),
-    Throughput(name="imix_tst009", algorithm=TST009, families=(tst009.METRIC,)),
-    Throughput(name="imix_mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
+    Throughput(name="throughput_rfc2544", settings=NAME, of_rfc2544=True),
+    Throughput(name=IMIX, algorithm=BISECTION, families=(throughput.METRIC,)),
+    Throughput(name="imix_tst009", settings=IMIX, algorithm=TST009, families=(tst009.METRIC,)),
+    Throughput(name="imix_mlrsearch", settings=IMIX, algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
     Throughput(name="tst009", algorithm=TST009, families=(tst009.METRIC,)),
     Throughput(name="mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
 )

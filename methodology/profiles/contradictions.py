@@ -1,4 +1,4 @@
-"""Parts of a profile that contradict each other, beside those of its search. Pure."""
+"""Parts of a profile that contradict each other, beside those of its own search. Pure."""
 
 from __future__ import annotations
 
@@ -32,3 +32,25 @@ def of_directions(data: dict[str, Any]) -> list[Problem]:
         return []
     expected = f"[{Direction.FORWARD.value}] beside cells with axis {PATTERN}, which says who sends to whom"
     return [Problem(location=("traffic", "directions"), expected=expected, found=str(said))]
+
+
+def of_benchmarks(data: dict[str, Any]) -> list[Problem]:
+    """Hold settings of benchmarks against each other, and against the search that the profile has itself."""
+    benchmarks, algorithm = data.get("benchmarks", {}), data["search"].get("algorithm", "")
+    found = [
+        Problem(
+            location=("benchmarks", algorithm, name),
+            expected=f"none beside those of search, whose algorithm is {algorithm}",
+            found=str(said),
+        )
+        for name, said in benchmarks.get(algorithm, {}).items()
+        if name != "frame_octets"
+    ]
+    capacity = benchmarks.get("caching_capacity", {})
+    first, most = capacity.get("first_addresses"), capacity.get("most_addresses")
+    if first is not None and most is not None and first > most:
+        location = ("benchmarks", "caching_capacity", "first_addresses")
+        found.append(
+            Problem(location=location, expected=f"at most {most} (most_addresses)", found=str(first))
+        )
+    return found

@@ -15,7 +15,7 @@ from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.mlrsearch.goal import SearchGoal
 from bmwg.methodology.profiles import extended, shortened
-from bmwg.methodology.profiles.contradictions import of_directions, of_latency
+from bmwg.methodology.profiles.contradictions import of_benchmarks, of_directions, of_latency
 from bmwg.methodology.profiles.profile import (
     BISECTION,
     MLRSEARCH,
@@ -205,6 +205,7 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
     found.extend(_genome_contradictions(benchmarks.get("imix", {})))
     found.extend(of_latency(data))
     found.extend(of_directions(data))
+    found.extend(of_benchmarks(data))
     attempts = 1 + data["trial"]["max_repeats"]
     if data["search"]["short_limit"] > attempts:
         found.append(

@@ -34,9 +34,7 @@ class Bench(RequestsBench):
             display=SimpleNamespace(note=lambda _: None), attempt=lambda act: act()
         )
         self.guard: Any = SimpleNamespace(judged=list, judged_after_break=list)
-        self.answers: Any = SimpleNamespace(
-            keep=lambda found: self.kept.update({found.cell.cell_id: found})
-        )
+        self.answers: Any = SimpleNamespace(keep=lambda found: self.kept.update({found.cell.cell_id: found}))
 
     def removed(self) -> None:
         self.now_s += self.removal_s

@@ -12,7 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.plan import budget, planning
-from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
+from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile, profile_of
 from bmwg.methodology.records import Cell, OutcomeType
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -164,3 +164,20 @@ def test_a_measurer_that_fails_in_the_closing_trials_leaves_no_plain_number(name
         assert (one.type, one.values, one.lower, one.upper) == (OutcomeType.INVALID, (), None, None)
         assert "the tester is gone" in one.reason
         assert one.trials == tuple(range(1, len(device.trials) + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("throughput", ["CN-TPUT-1.1", *(f"R2544-TPUT-1.{number}" for number in range(1, 6))]),
+        ("imix", [f"R2544-IMIX-{number}.1" for number in range(1, 4)]),
+    ],
+)
+def test_sizes_of_a_benchmark_are_those_of_each_test_of_it(name, tests):
+    """No cell has 65 octets: whoever lists them alone has no cell of any search for that throughput."""
+    data = load_profile("rfc2544").data
+    benchmarks = {**data["benchmarks"], name: {"frame_octets": [65]}}
+    without = profile_of({**data, "benchmarks": benchmarks}, source="made")
+    left = {test_id: planning.cells(without, {}, test_ids={test_id}) for test_id in tests}
+    assert left == dict.fromkeys(tests, ())
+    assert all(planning.cells(load_profile("rfc2544"), {}, test_ids={test_id}) for test_id in tests)
