@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -17,6 +18,21 @@ needs_cni = pytest.mark.skipif(
 needs_crun = pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun")
 needs_vswitch = pytest.mark.skipif(
     isinstance(ovs_parts.find(), Missing), reason="needs Open vSwitch: sh setup/vswitch.sh"
+)
+
+
+def real_time_allowed() -> bool:
+    """Whether this control group has a share of the kernel's time for real-time threads."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return True
+
+
+needs_real_time = pytest.mark.skipif(  # most containers have none
+    not real_time_allowed(), reason="needs a control group with a share of real-time time (cpu.rt_runtime_us)"
 )
 
 

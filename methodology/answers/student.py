@@ -106,6 +106,8 @@ def quantile(share: float, freedom: float) -> float:
 
 
 def _variance(values: Sequence[float]) -> float:
+    if min(values) == max(values):
+        return 0.0  # the mean of equal values may differ from them in its last digit
     mean = math.fsum(values) / len(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 

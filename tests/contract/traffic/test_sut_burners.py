@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import pytest
 import tester_bed as bed
+from tests.needs import needs_real_time
 
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec
@@ -72,6 +73,7 @@ def undisturbed(tester: object, spec: TrialSpec, accepted: tuple[Validity, ...])
     pytest.skip(f"needs CPUs that are not taken away: a stall was in each of {TRIES} trials")
 
 
+@needs_real_time
 def test_a_burner_of_real_time_priority_on_the_duts_cpu_is_not_excused(tester, dut_cpu, burner):
     spec = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5)
     with bed.forwarder("af_xdp", cpu=dut_cpu) as (left, right, _):

@@ -1,12 +1,12 @@
 """What every traffic driver owes: counts that hold together, on each frame size, format and direction."""
 
 import dataclasses
-import os
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import tester_bed as bed
+from tests.needs import real_time_allowed
 
 from bmwg.drivers.api.protocols import TesterPort, TrafficDriver
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
@@ -203,16 +203,6 @@ def test_two_addresses_families_needed(tester, kind):
         with pytest.raises(ConfigError, match="TST-17"):
             tester.run(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
         tester.detach()
-
-
-def real_time_allowed():
-    """Whether this control group has a share of the kernel's time for real-time threads."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except PermissionError:
-        return False
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return True
 
 
 @pytest.mark.parametrize("kind", ["xdp", "af_xdp"])

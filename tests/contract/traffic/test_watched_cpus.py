@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.needs import needs_real_time
 
 from bmwg.drivers.traffic.embedded.result import SAMPLE_RATE
 from bmwg.methodology.records import TrialSpec
@@ -55,6 +56,7 @@ def test_nothing_of_ours_but_the_loop_runs_on_the_testers_cpu(tester):
     assert [thread for thread in threads if 0 in os.sched_getaffinity(thread)] == [tester.pid]
 
 
+@needs_real_time
 @by_each_loop
 def test_a_burner_of_real_time_priority_is_not_excused(tester, wire):
     """It takes the CPU from the tester, and no hypervisor does: the tester is late, and its CPU is there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology.answers.student import difference, interval, quantile
+from bmwg.methodology.answers.student import difference, interval, likeness, quantile
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,14 @@ def test_quantile_nears_the_normal_distribution() -> None:
 def test_quantile_refuses_what_has_none(share: float, freedom: float) -> None:
     with pytest.raises(ValueError, match="expected"):
         quantile(share, freedom)
+
+
+def test_equal_values_do_not_vary_whatever_their_mean_rounds_to() -> None:
+    """The sum of 24 such values over 24 is another number than they are."""
+    values = [976738275.6552918] * 24
+    assert likeness(values) is None
+    assert interval(values).half_width == 0
+    assert difference(values, values) is None
 
 
 def test_interval_of_ten_values() -> None:

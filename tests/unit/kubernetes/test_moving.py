@@ -88,6 +88,7 @@ class Forbidding:
 
     def __init__(self, message: str) -> None:
         self.message = message
+        self.repeats: list[str] = []
 
     def create(self, path, body, *, within_s):
         assert path.endswith("/pods/one/eviction")
