@@ -55,6 +55,15 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise not_written(path, error) from error
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet, for a user who named it. Raises TestbedError STORE-08."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
 def not_written(path: Path, error: OSError) -> TestbedError:
     """Return the error for a file that the machine did not let us write."""
     return TestbedError(

@@ -21,6 +21,7 @@ from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.blocks import banner
 from bmwg.reports.render.page.report import form_of
+from bmwg.reports.store.files import write_new
 from bmwg.reports.verify.verify import verify_folder
 
 _ANOTHER = {  # comparisons of another kind, and the options that each does not read
@@ -127,13 +128,7 @@ def handle(chosen: argparse.Namespace) -> int:
         text = _in_form(made, form)
         code = 1 if made.open_confounders else 0
     if chosen.output:
-        try:
-            with chosen.output.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise ConfigError(
-                "CMP-06", f"{chosen.output} cannot be written", found=error.strerror or str(error)
-            ) from error
+        write_new(chosen.output, text)
         print(chosen.output)
     else:
         print(text, end="")

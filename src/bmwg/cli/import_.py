@@ -11,6 +11,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.importers import TOOLS, as_json, foreign_page, read_foreign
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store.checks import check_own
+from bmwg.reports.store.files import write_new
 
 FORMS = ("text", "md", "rst", "html", "rfcxml", "json")
 
@@ -45,13 +46,7 @@ def handle(chosen: argparse.Namespace) -> int:
     else:
         text = form_of(foreign_page(result), chosen.format, f"foreign-{result.source_sha256[:12]}")
     if chosen.output:
-        try:
-            with chosen.output.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise ConfigError(
-                "IMP-04", f"{chosen.output} cannot be written", found=error.strerror or str(error)
-            ) from error
+        write_new(chosen.output, text)
         print(chosen.output)
     else:
         print(text, end="")

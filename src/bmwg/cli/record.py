@@ -20,6 +20,7 @@ from bmwg.methodology.record.drift import differences
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, read_overlay
 from bmwg.methodology.record.redaction import MIN_SALT_OCTETS, redact
+from bmwg.reports.store.files import write_new
 from bmwg.schemas.validation import problems
 
 _GUEST_CPUS, _GUEST_OCTETS = 2, 1 << 30  # choice: a record needs no more
@@ -92,14 +93,7 @@ def handle_record(chosen: argparse.Namespace) -> int:
     if chosen.redact:
         record = redact(record, read_salt(chosen.redact))
     if chosen.output:
-        try:
-            with chosen.output.open("x", encoding="utf-8") as stream:
-                json.dump(record, stream, indent=1, sort_keys=True)
-                stream.write("\n")
-        except OSError as error:
-            raise ConfigError(
-                "REC-08", f"{chosen.output} cannot be written", found=error.strerror or str(error)
-            ) from error
+        write_new(chosen.output, json.dumps(record, indent=1, sort_keys=True) + "\n")
     if chosen.json:
         print(json.dumps(record, indent=1, sort_keys=True))
     else:

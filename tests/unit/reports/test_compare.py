@@ -15,7 +15,6 @@ from made_parts import ENVELOPE, LATENCY, THROUGHPUT, Maker, cell, header
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
-from bmwg.methodology.search import tst009
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
@@ -320,9 +319,9 @@ def test_the_command_prints_writes_and_says_by_its_code(
         1.0983, abs=1e-4
     )
     assert "<script" not in (tmp_path / "html").read_text()
-    for place in ("json", "no-folder/json"):
-        assert main([*waived, "--output", str(tmp_path / place)]) == 2
-        assert "CMP-06" in capsys.readouterr().err
+    for place, status, said in (("json", 2, "CMP-06"), ("no-folder/json", 3, "STORE-08")):
+        assert main([*waived, "--output", str(tmp_path / place)]) == status
+        assert said in capsys.readouterr().err
 
 
 def test_the_tester_itself_is_a_row(tmp_path: Path) -> None:
@@ -378,35 +377,3 @@ def test_what_could_be_compared_is_counted_beside_why_the_rest_could_not(tmp_pat
     results = tmp_path / "x"
     told = comparison_screen(compare([side("A", results, SLOW), with_unstable(results, "B", FAST, 2)]))
     assert "a side has no plain number" in " ".join(told.split())
-
-
-def test_the_screen_tells_the_search_that_both_sides_have(tmp_path: Path) -> None:
-    """One run may find a cell's throughput by two documents, the other by one of them."""
-    goal, told = "conditional_throughput.rfc9971.1f2d0l50e", {}
-    for name, metrics in (("A", (goal,)), ("B", (THROUGHPUT, goal))):
-        with RunStore.create(tmp_path, name, header()) as store:
-            store.set_platform(before=record())
-            maker, one = Maker(store), cell("pvp", "bridge")
-            for metric in metrics:
-                load = 788_046 if metric == goal else 797_057
-                seq = maker.trial(one, load, metric=metric)
-                number = Quantity(metric=metric, number=load, unit="frames/s")
-                maker.outcome(one, metric, OutcomeType.MEASURED, trials=(seq,), values=(number,))
-            store.set_platform(after=record())
-        told[name] = Side(name=name, runs=(read_run(store.folder),))
-    screen = comparison_screen(compare([*told.values()]))
-    (line,) = (one for one in screen.splitlines() if one.startswith("pvp bridge 64"))
-    assert line.split()[3:5] == ["788,046", "788,046"]
-
-
-def test_a_throughput_of_tst009_is_compared_and_the_screen_says_by_what(tmp_path: Path) -> None:
-    """TST009-12.3.3: such runs had no row of throughput."""
-    slow, fast = (side(name, tmp_path, of, metric=tst009.METRIC) for name, of in (("A", SLOW), ("B", FAST)))
-    made = compare([slow, fast])
-    row = next(row for row in made.rows if row.metric == tst009.METRIC)
-    assert row.verdict.startswith("B is higher than A")
-    told = " ".join(comparison_screen(made).split())
-    assert "bridge 64 100,250 [99k-101k] 110,100 [110k-111k]" in told
-    assert "Throughput by TST009 where not both sides have one by RFC 2544" in told
-    others = comparison_screen(compare([side("C", tmp_path, SLOW), side("D", tmp_path, FAST)]))
-    assert "TST009" not in others

@@ -238,9 +238,9 @@ def test_a_foreign_file_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["import", str(DATA / "nfvbench.json"), "--format", "json", "--output", str(output)]) == 0
     with pytest.raises(ConfigError, match="STORE-03"):
         read_run(tmp_path)
-    for place in (output, tmp_path / "no-folder" / "x"):
-        assert main(["import", str(DATA / "nfvbench.json"), "--output", str(place)]) == 2
-        assert "IMP-04" in capsys.readouterr().err
+    for place, status, said in ((output, 2, "IMP-04"), (tmp_path / "no-folder" / "x", 3, "STORE-08")):
+        assert main(["import", str(DATA / "nfvbench.json"), "--output", str(place)]) == status
+        assert said in capsys.readouterr().err
     assert main(["import", str(DATA / "csit-mrr.json")]) == 0
     assert "no loss criterion" in capsys.readouterr().out
 
